@@ -1,0 +1,2 @@
+//! Measurements, side by side with the rivals.
+fn main() {}

@@ -1,0 +1,251 @@
+//! The textbook filter.
+
+use super::{Contains, Insert, MergeError, same, same_scheme};
+use crate::Key;
+use crate::kernel::Pages;
+use crate::scheme::{Native, Scheme};
+use crate::sizing::ClassicShape;
+use crate::spec::{Spec, SpecError};
+use std::fmt;
+
+/// The textbook Bloom filter: `k` probes, each anywhere in one flat array of bits.
+///
+/// Never a false negative. At `capacity` keys the false-positive rate meets the [`Spec`];
+/// beyond it the rate climbs and nothing else breaks. A lookup costs up to `k` cache misses:
+/// prefer [`Blocked`](crate::Blocked) unless every bit of memory counts. With another
+/// [`Scheme`] it is another program's filter.
+///
+/// ```
+/// # use mayhap::{Classic, Spec};
+/// let mut seen = Classic::new(Spec::new(1_000, 0.01)?)?;
+/// assert!(seen.insert(b"ada")); // certainly new
+/// assert!(!seen.insert(b"ada")); // may have been there already
+/// assert!(!seen.contains(b"eve")); // certainly absent
+/// # Ok::<(), mayhap::SpecError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Classic<S = Native, B = Pages> {
+    bits: B,
+    shape: ClassicShape,
+    scheme: S,
+    capacity: u64,
+    fpr: f64,
+    keys: u64,
+}
+
+impl Classic {
+    /// An empty filter to this wish.
+    pub fn new(spec: Spec) -> Result<Classic, SpecError> {
+        Classic::with_shape(spec, ClassicShape::for_rate(spec.capacity(), spec.fpr()))
+    }
+
+    /// An empty filter of exactly this shape; the spec tells what to compare the rate with.
+    pub fn with_shape(spec: Spec, shape: ClassicShape) -> Result<Classic, SpecError> {
+        let bits = Pages::zeroed(shape.bits.div_ceil(8))?;
+        Classic::from_parts(spec.scheme(), shape, bits)
+            .map(|filter| filter.made_for(spec.capacity(), spec.fpr(), 0))
+            .ok_or(SpecError::Probes { got: shape.probes })
+    }
+}
+
+impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
+    /// A filter over bits that are already there. `None` where the shape is not one (no bits, no
+    /// probes or more than 64) or the bytes are not as many as it says.
+    pub fn from_parts(scheme: S, shape: ClassicShape, bits: B) -> Option<Self> {
+        let fits = shape.is_valid() && bits.as_ref().len() as u64 == shape.bits.div_ceil(8);
+        fits.then_some(Classic { bits, shape, scheme, capacity: 0, fpr: 0.0, keys: 0 })
+    }
+
+    /// State what the filter was made for, and how many keys were counted in.
+    pub fn made_for(self, capacity: u64, fpr: f64, keys: u64) -> Self {
+        Classic { capacity, fpr, keys, ..self }
+    }
+
+    /// Whether the key may be in; `false` is certain.
+    #[inline]
+    pub fn contains(&self, key: impl Key) -> bool {
+        self.contains_hash(self.hash(key))
+    }
+
+    /// Whether the hashed key may be in; `false` is certain.
+    #[inline]
+    pub fn contains_hash(&self, hash: S::Hash) -> bool {
+        let bytes = self.bits.as_ref();
+        let mut positions = self.scheme.positions(hash, self.shape.bits, self.shape.probes);
+        positions.all(|at| bytes[(at >> 3) as usize] & (1 << (at & 7)) != 0)
+    }
+
+    /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
+    pub fn contains_batch(&self, hashes: &[S::Hash], answers: &mut Vec<bool>) {
+        answers.clear();
+        answers.extend(hashes.iter().map(|hash| self.contains_hash(*hash)));
+    }
+
+    /// Hash a key once, to ask or insert it later.
+    #[inline]
+    pub fn hash(&self, key: impl Key) -> S::Hash {
+        self.scheme.hash(key)
+    }
+
+    /// How keys are hashed and probed.
+    pub fn scheme(&self) -> &S {
+        &self.scheme
+    }
+
+    /// How it is laid out.
+    pub fn shape(&self) -> ClassicShape {
+        self.shape
+    }
+
+    /// The keys it was made for; 0 where a foreign file did not say.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The rate it was made for; 0 where a foreign file did not say.
+    pub fn fpr(&self) -> f64 {
+        self.fpr
+    }
+
+    /// Inserts that found their key certainly new (after a merge: an estimate).
+    pub fn keys(&self) -> u64 {
+        self.keys
+    }
+
+    /// The array, the first bit in the lowest place of the first byte.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bits.as_ref()
+    }
+
+    /// The share of bits that are set.
+    pub fn fill(&self) -> f64 {
+        let ones: u64 = self.as_bytes().iter().map(|byte| u64::from(byte.count_ones())).sum();
+        ones as f64 / self.shape.bits as f64
+    }
+
+    /// How many distinct keys are in, told from the bits alone.
+    pub fn estimate(&self) -> u64 {
+        self.shape.keys_at_fill(self.fill()).round() as u64
+    }
+
+    /// The false-positive rate as the bits stand now.
+    pub fn fpr_now(&self) -> f64 {
+        self.fill().powi(self.shape.probes as i32)
+    }
+}
+
+impl<S: Scheme> Classic<S> {
+    /// Insert a key. `true`: it was certainly new.
+    #[inline]
+    pub fn insert(&mut self, key: impl Key) -> bool {
+        self.insert_hash(self.hash(key))
+    }
+
+    /// Insert a hashed key. `true`: it was certainly new.
+    #[inline]
+    pub fn insert_hash(&mut self, hash: S::Hash) -> bool {
+        let bytes = self.bits.as_mut();
+        let mut new = false;
+        for at in self.scheme.positions(hash, self.shape.bits, self.shape.probes) {
+            let (byte, bit) = (&mut bytes[(at >> 3) as usize], 1 << (at & 7));
+            new |= *byte & bit == 0;
+            *byte |= bit;
+        }
+        self.keys += u64::from(new);
+        new
+    }
+
+    /// Insert them all; returns how many were certainly new.
+    pub fn insert_batch(&mut self, hashes: &[S::Hash]) -> u64 {
+        hashes.iter().map(|hash| u64::from(self.insert_hash(*hash))).sum()
+    }
+
+    /// Insert them all; `new` is cleared and filled, `true` for each that was certainly new.
+    pub fn insert_batch_new(&mut self, hashes: &[S::Hash], new: &mut Vec<bool>) {
+        new.clear();
+        new.extend(hashes.iter().map(|hash| self.insert_hash(*hash)));
+    }
+
+    /// Forget everything.
+    pub fn clear(&mut self) {
+        self.bits.as_mut().fill(0);
+        self.keys = 0;
+    }
+}
+
+impl<S: Scheme + PartialEq> Classic<S> {
+    /// Take in everything the other filter holds. They must be of one shape and hash alike.
+    pub fn union<C: AsRef<[u8]>>(&mut self, other: &Classic<S, C>) -> Result<(), MergeError> {
+        self.combine(other, |ours, theirs| ours | theirs)
+    }
+
+    /// Keep only bits that both filters have.
+    ///
+    /// What is in both stays in. What is in one only is mostly gone, but may still answer
+    /// "maybe": more often than in a filter made from the common keys, never more often than in
+    /// either of the two.
+    pub fn intersect<C: AsRef<[u8]>>(&mut self, other: &Classic<S, C>) -> Result<(), MergeError> {
+        self.combine(other, |ours, theirs| ours & theirs)
+    }
+
+    fn combine<C: AsRef<[u8]>>(
+        &mut self,
+        other: &Classic<S, C>,
+        with: impl Fn(u8, u8) -> u8,
+    ) -> Result<(), MergeError> {
+        same("bits", self.shape.bits, other.shape.bits)?;
+        same("probes", self.shape.probes, other.shape.probes)?;
+        same_scheme(&self.scheme, &other.scheme)?;
+        for (ours, theirs) in self.bits.as_mut().iter_mut().zip(other.as_bytes()) {
+            *ours = with(*ours, *theirs);
+        }
+        self.keys = self.estimate();
+        Ok(())
+    }
+}
+
+impl<S: Scheme, B: AsRef<[u8]>> Contains for Classic<S, B> {
+    type Hash = S::Hash;
+
+    fn hash(&self, key: impl Key) -> S::Hash {
+        self.hash(key)
+    }
+
+    fn contains_hash(&self, hash: S::Hash) -> bool {
+        self.contains_hash(hash)
+    }
+
+    fn contains_batch(&self, hashes: &[S::Hash], answers: &mut Vec<bool>) {
+        self.contains_batch(hashes, answers);
+    }
+}
+
+impl<S: Scheme> Insert for Classic<S> {
+    fn insert_hash(&mut self, hash: S::Hash) -> bool {
+        self.insert_hash(hash)
+    }
+
+    fn insert_batch(&mut self, hashes: &[S::Hash]) -> u64 {
+        self.insert_batch(hashes)
+    }
+
+    fn insert_batch_new(&mut self, hashes: &[S::Hash], new: &mut Vec<bool>) {
+        self.insert_batch_new(hashes, new);
+    }
+}
+
+impl<S: Scheme, B: AsRef<[u8]>> fmt::Display for Classic<S, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "classic: {} of {} keys, {} bytes, {} probes in {} bits, rate {:.3e} now, {:.3e} at capacity",
+            self.keys,
+            self.capacity,
+            self.as_bytes().len(),
+            self.shape.probes,
+            self.shape.bits,
+            self.fpr_now(),
+            self.fpr,
+        )
+    }
+}

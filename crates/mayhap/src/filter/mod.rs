@@ -1,0 +1,63 @@
+//! The kinds, and the traits they share.
+//!
+//! Leaves own bits; composites own leaves and a policy. Every kind has the same methods by the
+//! same names; the traits are for code that is generic over kinds.
+
+mod blocked;
+mod classic;
+mod merge;
+
+pub use blocked::Blocked;
+pub use classic::Classic;
+pub use merge::MergeError;
+pub(crate) use merge::{same, same_scheme};
+
+use crate::Key;
+
+/// Answers "may this key be in?".
+pub trait Contains {
+    /// A hashed key, as this filter's scheme makes it.
+    type Hash: Copy;
+
+    /// Hash a key once, to ask or insert it (in this and every equally hashed filter) later.
+    fn hash(&self, key: impl Key) -> Self::Hash;
+
+    /// Whether the hashed key may be in; `false` is certain.
+    fn contains_hash(&self, hash: Self::Hash) -> bool;
+
+    /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
+    fn contains_batch(&self, hashes: &[Self::Hash], answers: &mut Vec<bool>);
+
+    /// Whether the key may be in; `false` is certain.
+    fn contains(&self, key: impl Key) -> bool {
+        self.contains_hash(self.hash(key))
+    }
+}
+
+/// Takes keys one after another.
+pub trait Insert: Contains {
+    /// Insert a hashed key. `true`: it was certainly new.
+    fn insert_hash(&mut self, hash: Self::Hash) -> bool;
+
+    /// Insert them all; returns how many were certainly new.
+    fn insert_batch(&mut self, hashes: &[Self::Hash]) -> u64;
+
+    /// Insert them all; `new` is cleared and filled, `true` for each that was certainly new.
+    fn insert_batch_new(&mut self, hashes: &[Self::Hash], new: &mut Vec<bool>);
+
+    /// Insert a key. `true`: it was certainly new.
+    fn insert(&mut self, key: impl Key) -> bool {
+        self.insert_hash(self.hash(key))
+    }
+}
+
+/// Gives keys up again.
+pub trait Remove: Insert {
+    /// Remove a hashed key that was inserted. `false`: it was certainly not in, nothing changed.
+    fn remove_hash(&mut self, hash: Self::Hash) -> bool;
+
+    /// Remove a key that was inserted. `false`: it was certainly not in, nothing changed.
+    fn remove(&mut self, key: impl Key) -> bool {
+        self.remove_hash(self.hash(key))
+    }
+}

@@ -1,0 +1,24 @@
+//! Have I seen this before?
+#![cfg_attr(not(feature = "std"), no_std)]
+
+#[cfg(feature = "std")]
+mod filter;
+mod hash;
+#[cfg(feature = "std")]
+mod kernel;
+mod key;
+mod scheme;
+#[cfg(feature = "std")]
+pub mod sizing;
+#[cfg(feature = "std")]
+mod spec;
+
+#[cfg(feature = "std")]
+pub use filter::{Blocked, Classic, Contains, Insert, MergeError, Remove};
+pub use hash::{Hash, Secret};
+#[cfg(feature = "std")]
+pub use kernel::{Atomics, Pages};
+pub use key::Key;
+pub use scheme::{Native, Scheme, SchemeId};
+#[cfg(feature = "std")]
+pub use spec::{MAX_CAPACITY, MAX_PROBES, MIN_FPR, Spec, SpecError};

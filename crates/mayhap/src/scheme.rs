@@ -1,0 +1,151 @@
+//! Hash and probe rule under a frozen id: what every file promises.
+//!
+//! A filter's bits mean nothing without the rule that turns a key into positions. A [`Scheme`]
+//! is that rule. Ids are written in files, so they are append-only: an id never changes its
+//! meaning, and a better rule gets a new one.
+
+use crate::Key;
+use crate::hash::{Hash, Secret, reduce, sip13_128, xxh3_64};
+
+/// The frozen number of a scheme.
+///
+/// Ids below 256 belong to this crate; those from 256 on to codecs for other programs' filters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SchemeId(pub u16);
+
+impl SchemeId {
+    /// XXH3-64 with a 64-bit seed, and each kind's own probe rule.
+    pub const XXH3: SchemeId = SchemeId(1);
+    /// SipHash-1-3-128 under a secret, its halves folded by xor, and each kind's own probe rule.
+    pub const SIP13: SchemeId = SchemeId(2);
+
+    /// The name shown to people.
+    pub fn name(self) -> &'static str {
+        match self {
+            SchemeId::XXH3 => "xxh3-64",
+            SchemeId::SIP13 => "siphash-1-3-128",
+            _ => "foreign",
+        }
+    }
+}
+
+/// How key bytes become a hash, and a hash the positions of a [`Classic`](crate::Classic) filter.
+pub trait Scheme {
+    /// What is left of a key after hashing.
+    type Hash: Copy;
+
+    /// The id written in files.
+    fn id(&self) -> SchemeId;
+
+    /// Hash the bytes of a key.
+    fn hash_bytes(&self, bytes: &[u8]) -> Self::Hash;
+
+    /// The `probes` positions of a hashed key, each below `bits`.
+    fn positions(&self, hash: Self::Hash, bits: u64, probes: u32) -> impl Iterator<Item = u64>;
+
+    /// Hash a key.
+    #[inline]
+    fn hash(&self, key: impl Key) -> Self::Hash
+    where
+        Self: Sized,
+    {
+        self.hash_bytes(key.key_bytes().as_ref())
+    }
+}
+
+/// Our own scheme: seeded and fast, or keyed and safe against chosen keys.
+///
+/// ```
+/// use mayhap::{Native, Scheme, Secret};
+/// let fast = Native::seeded(0);
+/// assert_eq!(fast.hash("ada"), fast.hash(b"ada"));
+/// assert_ne!(fast.hash("ada"), Native::seeded(1).hash("ada"));
+/// assert!(Native::keyed(Secret::from_bytes([7; 16])).is_keyed());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Native(Mode);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Seeded(u64),
+    Keyed(Secret),
+}
+
+impl Default for Native {
+    fn default() -> Native {
+        Native::seeded(0)
+    }
+}
+
+impl Native {
+    /// XXH3-64 with this seed.
+    pub const fn seeded(seed: u64) -> Native {
+        Native(Mode::Seeded(seed))
+    }
+
+    /// SipHash-1-3-128 under this secret.
+    pub const fn keyed(secret: Secret) -> Native {
+        Native(Mode::Keyed(secret))
+    }
+
+    /// Whether a secret is needed to query.
+    pub const fn is_keyed(&self) -> bool {
+        matches!(self.0, Mode::Keyed(_))
+    }
+
+    /// The seed, unless keyed.
+    pub const fn seed(&self) -> Option<u64> {
+        match self.0 {
+            Mode::Seeded(seed) => Some(seed),
+            Mode::Keyed(_) => None,
+        }
+    }
+
+    /// The secret, if keyed.
+    pub const fn secret(&self) -> Option<Secret> {
+        match self.0 {
+            Mode::Seeded(_) => None,
+            Mode::Keyed(secret) => Some(secret),
+        }
+    }
+
+    /// What a file keeps: the seed, or the check of the secret.
+    pub fn fingerprint(&self) -> u64 {
+        match &self.0 {
+            Mode::Seeded(seed) => *seed,
+            Mode::Keyed(secret) => secret.check(),
+        }
+    }
+}
+
+impl Scheme for Native {
+    type Hash = Hash;
+
+    fn id(&self) -> SchemeId {
+        match self.0 {
+            Mode::Seeded(_) => SchemeId::XXH3,
+            Mode::Keyed(_) => SchemeId::SIP13,
+        }
+    }
+
+    #[inline]
+    fn hash_bytes(&self, bytes: &[u8]) -> Hash {
+        Hash(match &self.0 {
+            Mode::Seeded(seed) => xxh3_64(bytes, *seed),
+            Mode::Keyed(secret) => {
+                let (first, second) = sip13_128(bytes, secret);
+                first ^ second
+            }
+        })
+    }
+
+    /// A Weyl sequence from the hash, each term mixed once. Plain double hashing (a + i·b) was
+    /// the road not taken: its progressions overlap, and at 0.01% that shows in the rate.
+    #[inline]
+    fn positions(&self, hash: Hash, bits: u64, probes: u32) -> impl Iterator<Item = u64> {
+        (1..=u64::from(probes)).map(move |i| {
+            let x = hash.0.wrapping_add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            reduce((x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93), bits)
+        })
+    }
+}

@@ -1,0 +1,13 @@
+//! Keys ⇄ bits ⇄ probes ⇄ rate: plain numbers in and out, nothing allocated.
+
+mod blocked;
+mod classic;
+mod occupancy;
+
+pub use blocked::{BlockedShape, LINE_BITS, MAX_LINES_PER_KEY, MAX_PROBES_PER_LINE};
+pub use classic::ClassicShape;
+
+/// How often a stranger has the very hash of one of `keys` keys: the floor under every rate.
+pub fn hash_floor(keys: u64) -> f64 {
+    keys as f64 / 2f64.powi(64)
+}

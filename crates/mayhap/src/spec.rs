@@ -1,0 +1,191 @@
+//! What the caller wants, validated once.
+
+use crate::hash::Secret;
+use crate::scheme::Native;
+use std::fmt;
+
+/// The most keys a filter may be made for.
+pub const MAX_CAPACITY: u64 = 1 << 48;
+/// The lowest rate that may be asked for.
+pub const MIN_FPR: f64 = 1e-12;
+/// The most probes a key.
+pub const MAX_PROBES: u32 = 64;
+
+/// What a filter must be able to hold: how many keys, at which rate, hashed how.
+///
+/// Plain data that every kind understands, so a bad number is refused in exactly one place.
+///
+/// ```
+/// use mayhap::{Spec, SpecError};
+/// let spec = Spec::new(1_000_000, 0.01)?.with_seed(42);
+/// assert_eq!(spec.capacity(), 1_000_000);
+/// assert!(matches!(Spec::new(0, 0.01), Err(SpecError::Capacity { got: 0 })));
+/// # Ok::<(), SpecError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spec {
+    capacity: u64,
+    fpr: f64,
+    scheme: Native,
+}
+
+impl Spec {
+    /// `capacity` keys at a false-positive rate of `fpr`: 0.01 is one in a hundred.
+    pub fn new(capacity: u64, fpr: f64) -> Result<Spec, SpecError> {
+        if capacity == 0 || capacity > MAX_CAPACITY {
+            return Err(SpecError::Capacity { got: capacity });
+        }
+        // Not `<`: a NaN must land here too.
+        if !(MIN_FPR..1.0).contains(&fpr) {
+            return Err(SpecError::Rate { got: fpr });
+        }
+        let floor = crate::sizing::hash_floor(capacity);
+        if fpr < 2.0 * floor {
+            return Err(SpecError::BelowHash { got: fpr, floor });
+        }
+        Ok(Spec { capacity, fpr, scheme: Native::default() })
+    }
+
+    /// Hash with XXH3-64 under this seed. The default is seed 0.
+    pub fn with_seed(self, seed: u64) -> Spec {
+        Spec { scheme: Native::seeded(seed), ..self }
+    }
+
+    /// Hash with SipHash under a secret: safe against callers who choose their keys.
+    pub fn with_secret(self, secret: Secret) -> Spec {
+        Spec { scheme: Native::keyed(secret), ..self }
+    }
+
+    /// Hash as another filter does.
+    pub fn with_scheme(self, scheme: Native) -> Spec {
+        Spec { scheme, ..self }
+    }
+
+    /// How many keys the rate must hold for.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The false-positive rate at capacity.
+    pub fn fpr(&self) -> f64 {
+        self.fpr
+    }
+
+    /// How keys are hashed.
+    pub fn scheme(&self) -> Native {
+        self.scheme
+    }
+}
+
+/// Why no filter can be made to this wish.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// A capacity of nothing, or beyond 2⁴⁸ keys.
+    Capacity {
+        /// The capacity asked for.
+        got: u64,
+    },
+    /// A rate that is not a number between 1e-12 and 1.
+    Rate {
+        /// The rate asked for.
+        got: f64,
+    },
+    /// So many keys that 64-bit hashes collide more often than the rate allows.
+    BelowHash {
+        /// The rate asked for.
+        got: f64,
+        /// How often a foreign key has the hash of one of so many keys.
+        floor: f64,
+    },
+    /// More or fewer than 1 to 64 probes.
+    Probes {
+        /// The probes asked for.
+        got: u32,
+    },
+    /// A growth factor below 2 or above 1024.
+    Growth {
+        /// The factor asked for.
+        got: u32,
+    },
+    /// A window of no generations, more than 1024, or one that spans no time.
+    Window {
+        /// The generations asked for.
+        generations: u32,
+        /// The time the window spans, in the caller's ticks; 0 for a window of keys.
+        span: u64,
+    },
+    /// The rate cannot be had in so little memory, whatever the layout.
+    TooSmall {
+        /// The memory offered.
+        bytes: u64,
+    },
+    /// The system has no such memory to give.
+    Memory {
+        /// The memory needed.
+        bytes: u64,
+    },
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SpecError::Capacity { got } => {
+                write!(f, "capacity of {got} keys: it must lie between 1 and 2^48")
+            }
+            SpecError::Rate { got } => {
+                write!(f, "false-positive rate of {got}: it must lie between 1e-12 and 1")
+            }
+            SpecError::BelowHash { got, floor } => write!(
+                f,
+                "false-positive rate of {got:e}: with so many keys 64-bit hashes alone collide at {floor:.1e}; ask for at least twice that"
+            ),
+            SpecError::Probes { got } => {
+                write!(f, "{got} probes a key: there must be 1 to {MAX_PROBES}")
+            }
+            SpecError::Growth { got } => {
+                write!(f, "growth factor of {got}: it must lie between 2 and 1024")
+            }
+            SpecError::Window { generations, span: 0 } => write!(
+                f,
+                "window of {generations} generations: there must be 1 to 1024, and a window of time must span some"
+            ),
+            SpecError::Window { generations, span } => write!(
+                f,
+                "window of {generations} generations over {span} ticks: there must be 1 to 1024, each at least one tick"
+            ),
+            SpecError::TooSmall { bytes } => {
+                write!(f, "{bytes} bytes of memory: too little for any useful rate")
+            }
+            SpecError::Memory { bytes } => {
+                write!(f, "{bytes} bytes of memory: the system cannot give so much")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_numbers_are_refused_with_what_was_got() {
+        for fpr in [0.0, 1.0, -0.1, 1.5, f64::NAN, f64::INFINITY, 1e-13] {
+            let error = Spec::new(10, fpr).unwrap_err();
+            assert!(matches!(error, SpecError::Rate { .. }), "{fpr}: {error}");
+        }
+        for capacity in [0, MAX_CAPACITY + 1, u64::MAX] {
+            assert_eq!(Spec::new(capacity, 0.5), Err(SpecError::Capacity { got: capacity }));
+        }
+        assert!(matches!(Spec::new(MAX_CAPACITY, 1e-12), Err(SpecError::BelowHash { .. })));
+        assert!(Spec::new(MAX_CAPACITY, 0.01).is_ok());
+    }
+
+    #[test]
+    fn messages_say_what_is_allowed() {
+        let said = Spec::new(5, 2.0).unwrap_err().to_string();
+        assert_eq!(said, "false-positive rate of 2: it must lie between 1e-12 and 1");
+    }
+}
