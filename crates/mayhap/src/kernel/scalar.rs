@@ -1,7 +1,8 @@
 //! The definition. Every other kernel is a faster way to say the same thing.
 
-use super::Line;
+use super::{Line, ring};
 use crate::hash::{Hash, fold, reduce};
+use crate::sizing::BlockedShape;
 
 /// Odd multipliers, one a lane: probe i of a line is the top nine bits of (half of the mixed
 /// hash) · `SALT[i % 8]`. Frozen: files depend on them.
@@ -13,7 +14,7 @@ pub(super) const SALT: [u32; 8] = [
     0x1656_67b1,
     0xcc9e_2d51,
     0x1b87_3593,
-    0xe654_6b64 | 1,
+    0xe654_6b65,
 ];
 
 /// Mixes a hash into the bits that choose positions inside its line.
@@ -23,7 +24,7 @@ const NEXT: u64 = 0xe703_7ed1_a0b4_28db;
 
 /// The line of a hash.
 #[inline(always)]
-pub(crate) fn line_of(hash: Hash, lines: u64) -> usize {
+pub(super) fn line_of(hash: Hash, lines: u64) -> usize {
     reduce(hash.0, lines) as usize
 }
 
@@ -36,7 +37,7 @@ pub(super) fn inside(hash: Hash) -> u64 {
 
 /// The hash for a key's next line: a key with two lines is two keys with one.
 #[inline(always)]
-pub(crate) fn next(hash: Hash) -> Hash {
+pub(super) fn next(hash: Hash) -> Hash {
     Hash(fold(hash.0, NEXT))
 }
 
@@ -47,21 +48,9 @@ pub(super) fn position(inside: u64, i: usize) -> u32 {
     half.wrapping_mul(SALT[i % 8]) >> 23
 }
 
-/// The probes of a hash as a line with those bits set.
-#[inline(always)]
-pub(crate) fn mask(hash: Hash, probes: u32) -> Line {
-    let inside = inside(hash);
-    let mut mask = [0; 64];
-    for i in 0..probes as usize {
-        let at = position(inside, i);
-        mask[(at >> 3) as usize] |= 1 << (at & 7);
-    }
-    mask
-}
-
 /// Whether all probes are set in the line.
 #[inline]
-pub(crate) fn line_contains(line: &Line, hash: Hash, probes: u32) -> bool {
+fn line_contains(line: &Line, hash: Hash, probes: u32) -> bool {
     let inside = inside(hash);
     (0..probes as usize).all(|i| {
         let at = position(inside, i);
@@ -71,7 +60,7 @@ pub(crate) fn line_contains(line: &Line, hash: Hash, probes: u32) -> bool {
 
 /// Set all probes in the line; whether any was clear.
 #[inline]
-pub(crate) fn line_insert(line: &mut Line, hash: Hash, probes: u32) -> bool {
+fn line_insert(line: &mut Line, hash: Hash, probes: u32) -> bool {
     let inside = inside(hash);
     let mut changed = false;
     for i in 0..probes as usize {
@@ -81,4 +70,39 @@ pub(crate) fn line_insert(line: &mut Line, hash: Hash, probes: u32) -> bool {
         *byte |= bit;
     }
     changed
+}
+
+/// May this key be in?
+pub(super) fn contains(lines: &[Line], shape: BlockedShape, hash: Hash) -> bool {
+    let probes = shape.probes_per_line;
+    super::one_contains(lines, shape, hash, |line, hash| line_contains(line, hash, probes))
+}
+
+/// Set the key's bits; whether any was clear.
+pub(super) fn insert(lines: &mut [Line], shape: BlockedShape, hash: Hash) -> bool {
+    let probes = shape.probes_per_line;
+    super::one_insert(lines, shape, hash, |line, hash| line_insert(line, hash, probes))
+}
+
+/// One answer a hash.
+pub(super) fn contains_batch(
+    lines: &[Line],
+    shape: BlockedShape,
+    hashes: &[Hash],
+    answers: &mut [bool],
+) {
+    let probes = shape.probes_per_line;
+    let contains = |line: &Line, hash| line_contains(line, hash, probes);
+    ring::contains(lines, shape, hashes, answers, contains);
+}
+
+/// Insert all; `report` hears of each whether it was new.
+pub(super) fn insert_batch(
+    lines: &mut [Line],
+    shape: BlockedShape,
+    hashes: &[Hash],
+    report: impl FnMut(usize, bool),
+) {
+    let probes = shape.probes_per_line;
+    ring::insert(lines, shape, hashes, report, |line, hash| line_insert(line, hash, probes));
 }
