@@ -1,71 +1,92 @@
 //! AVX2: eight probes at a time.
 
-use super::scalar::{SALT, inside, position};
+use super::scalar::{SALT, first_half, second_half};
 use super::{Line, ring};
 use crate::hash::Hash;
 use crate::sizing::BlockedShape;
 use core::arch::x86_64::{
     __m256i, _mm256_andnot_si256, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps,
     _mm256_loadu_si256, _mm256_movemask_ps, _mm256_mullo_epi32, _mm256_permutevar8x32_epi32,
-    _mm256_set1_epi32, _mm256_sllv_epi32, _mm256_srli_epi32,
+    _mm256_set1_epi32, _mm256_sllv_epi32, _mm256_srli_epi32, _mm256_storeu_si256,
 };
 
-/// For eight probes from one half of the mixed hash: a bit each, set where the line has it.
+/// Eight products, whose top nine bits are the positions: one bit for the half of the line, three
+/// for the word in it, five for the bit in that.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn eight(line: &Line, half: u32) -> u32 {
+fn products(half: u32) -> __m256i {
+    // SAFETY: `SALT` is 32 readable bytes, and `loadu` needs no alignment.
+    let salt = unsafe { _mm256_loadu_si256(SALT.as_ptr().cast()) };
+    _mm256_mullo_epi32(_mm256_set1_epi32(half as i32), salt)
+}
+
+/// One bit a product, set where the line has that position set.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn found(line: &Line, products: __m256i) -> u32 {
     let (low, high) = (line.as_ptr(), line[32..].as_ptr());
-    // SAFETY: a line is 64 readable bytes, `SALT` 32, and `loadu` needs no alignment.
-    let (low, high, salt): (__m256i, __m256i, __m256i) = unsafe {
-        (
-            _mm256_loadu_si256(low.cast()),
-            _mm256_loadu_si256(high.cast()),
-            _mm256_loadu_si256(SALT.as_ptr().cast()),
-        )
-    };
-    // The top nine bits of a product are the position: one bit for the half of the line, three
-    // for the word in it, five for the bit in that.
-    let product = _mm256_mullo_epi32(_mm256_set1_epi32(half as i32), salt);
-    let word = _mm256_srli_epi32::<28>(product);
+    // SAFETY: a line is 64 readable bytes, and `loadu` needs no alignment.
+    let (low, high): (__m256i, __m256i) =
+        unsafe { (_mm256_loadu_si256(low.cast()), _mm256_loadu_si256(high.cast())) };
+    let word = _mm256_srli_epi32::<28>(products);
     let in_low = _mm256_permutevar8x32_epi32(low, word);
     let in_high = _mm256_permutevar8x32_epi32(high, word);
     let words = _mm256_blendv_ps(
         _mm256_castsi256_ps(in_low),
         _mm256_castsi256_ps(in_high),
-        _mm256_castsi256_ps(product), // its sign is the half
+        _mm256_castsi256_ps(products), // its sign is the half
     );
     // Shift the wanted bit into the sign: by 31 less the bit's place, which is its complement.
-    let place = _mm256_srli_epi32::<23>(product);
+    let place = _mm256_srli_epi32::<23>(products);
     let shift = _mm256_andnot_si256(place, _mm256_set1_epi32(31));
     let signs = _mm256_sllv_epi32(_mm256_castps_si256(words), shift);
     _mm256_movemask_ps(_mm256_castsi256_ps(signs)) as u32
+}
+
+/// Set the first `probes` positions in the line.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn set(line: &mut Line, products: __m256i, probes: usize) {
+    let mut positions = [0u32; 8];
+    // SAFETY: the array is 32 writable bytes, and `storeu` needs no alignment.
+    unsafe {
+        _mm256_storeu_si256(positions.as_mut_ptr().cast(), _mm256_srli_epi32::<23>(products));
+    }
+    for at in positions.iter().take(probes) {
+        line[(at >> 3) as usize & 63] |= 1 << (at & 7);
+    }
 }
 
 /// Whether all probes are set in the line.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn line_contains(line: &Line, hash: Hash, wanted: u32) -> bool {
-    let inside = inside(hash);
-    let first = eight(line, inside as u32);
-    if wanted <= 0xff {
-        return first & wanted == wanted;
+    let mut set = found(line, products(first_half(hash)));
+    if wanted > 0xff {
+        set |= found(line, products(second_half(hash))) << 8;
     }
-    (first | eight(line, (inside >> 32) as u32) << 8) & wanted == wanted
+    set & wanted == wanted
 }
 
-/// Set all probes in the line; whether any was clear.
+/// Set all probes in the line; whether any was clear. A line that has them is not written.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn line_insert(line: &mut Line, hash: Hash, wanted: u32) -> bool {
-    if line_contains(line, hash, wanted) {
-        return false;
+fn line_insert(line: &mut Line, hash: Hash, probes: usize) -> bool {
+    let first = products(first_half(hash));
+    let wanted = (1 << probes.min(8)) - 1;
+    let mut new = found(line, first) & wanted != wanted;
+    if new {
+        set(line, first, probes);
     }
-    let inside = inside(hash);
-    for i in 0..wanted.count_ones() as usize {
-        let at = position(inside, i);
-        line[(at >> 3) as usize] |= 1 << (at & 7);
+    if probes > 8 {
+        let second = products(second_half(hash));
+        let wanted = (1 << (probes - 8)) - 1;
+        if found(line, second) & wanted != wanted {
+            set(line, second, probes - 8);
+            new = true;
+        }
     }
-    true
+    new
 }
 
 /// One bit a probe.
@@ -82,7 +103,8 @@ pub(super) fn contains(lines: &[Line], shape: BlockedShape, hash: Hash) -> bool 
 /// Set the key's bits; whether any was clear.
 #[target_feature(enable = "avx2")]
 pub(super) fn insert(lines: &mut [Line], shape: BlockedShape, hash: Hash) -> bool {
-    super::one_insert(lines, shape, hash, |line, hash| line_insert(line, hash, wanted(shape)))
+    let probes = shape.probes_per_line as usize;
+    super::one_insert(lines, shape, hash, |line, hash| line_insert(line, hash, probes))
 }
 
 /// One answer a hash.
@@ -96,7 +118,8 @@ pub(super) fn contains_batch(
     let wanted = wanted(shape);
     if wanted <= 0xff {
         // Said apart so that the compiler drops the second eight from the loop.
-        let contains = |line: &Line, hash| eight(line, inside(hash) as u32) & wanted == wanted;
+        let contains =
+            |line: &Line, hash| found(line, products(first_half(hash))) & wanted == wanted;
         return ring::contains(lines, shape, hashes, answers, contains);
     }
     let contains = |line: &Line, hash| line_contains(line, hash, wanted);
@@ -111,6 +134,10 @@ pub(super) fn insert_batch(
     hashes: &[Hash],
     report: impl FnMut(usize, bool),
 ) {
-    let wanted = wanted(shape);
-    ring::insert(lines, shape, hashes, report, |line, hash| line_insert(line, hash, wanted));
+    let probes = shape.probes_per_line as usize;
+    if probes <= 8 {
+        let insert = |line: &mut Line, hash| line_insert(line, hash, probes.min(8));
+        return ring::insert(lines, shape, hashes, report, insert);
+    }
+    ring::insert(lines, shape, hashes, report, |line, hash| line_insert(line, hash, probes));
 }

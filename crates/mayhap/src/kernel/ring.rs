@@ -11,13 +11,17 @@ use crate::sizing::BlockedShape;
 /// How many keys the prefetches run ahead. A core has 10 to 20 outstanding misses; twice that
 /// rides out the uneven ones. Measured flat from 24 to 64.
 const AHEAD: usize = 32;
+/// Arrays of so few lines stay in the second-level cache; asking ahead only costs time.
+const CACHED: usize = (256 << 10) / size_of::<Line>();
 /// Keys whose further lines are fetched together; their lines must fit the first-level cache.
 const CHUNK: usize = 128;
 
 /// Ask for a hash's line.
 #[inline(always)]
 fn fetch(lines: &[Line], hash: Hash) {
-    prefetch(lines.as_flattened(), scalar::line_of(hash, lines.len() as u64) * size_of::<Line>());
+    if let Some(line) = lines.get(scalar::line_of(hash, lines.len() as u64)) {
+        prefetch(line, 0);
+    }
 }
 
 /// One answer a hash; `contains` looks into one line.
@@ -31,6 +35,10 @@ pub(super) fn contains(
 ) {
     let count = lines.len() as u64;
     let first = |hash: Hash| contains(&lines[scalar::line_of(hash, count)], hash);
+    if lines.len() <= CACHED && shape.lines_per_key == 1 {
+        hashes.iter().zip(answers).for_each(|(hash, answer)| *answer = first(*hash));
+        return;
+    }
     hashes.iter().take(AHEAD).for_each(|hash| fetch(lines, *hash));
     let ahead = hashes.get(AHEAD..).unwrap_or_default();
     if shape.lines_per_key == 1 {
