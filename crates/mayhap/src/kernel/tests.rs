@@ -26,14 +26,14 @@ fn kernels() -> Vec<(&'static str, Contains, Insert)> {
         ),
     ];
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if is_x86_feature_detected!("avx2") {
+    if has_avx2() {
         kernels.push((
             "avx2",
-            // SAFETY: AVX2 was detected above.
+            // SAFETY: AVX2 and BMI2 were detected above.
             |lines, shape, hashes, answers| unsafe {
                 avx2::contains_batch(lines, shape, hashes, answers);
             },
-            // SAFETY: AVX2 was detected above.
+            // SAFETY: AVX2 and BMI2 were detected above.
             |lines, shape, hashes, new| unsafe {
                 avx2::insert_batch(lines, shape, hashes, |_, is_new| new.push(is_new));
             },
