@@ -3,6 +3,7 @@
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod avx2;
+pub(crate) mod flat;
 mod pages;
 mod prefetch;
 mod ring;
