@@ -41,10 +41,22 @@ impl Classic {
 
     /// An empty filter of exactly this shape; the spec tells what to compare the rate with.
     pub fn with_shape(spec: Spec, shape: ClassicShape) -> Result<Classic, SpecError> {
+        if !shape.is_valid() {
+            return Err(SpecError::Probes { got: shape.probes });
+        }
         let bits = Pages::zeroed(shape.bits.div_ceil(8))?;
-        Classic::from_parts(spec.scheme(), shape, bits)
-            .map(|filter| filter.made_for(spec.capacity(), spec.fpr(), 0))
-            .ok_or(SpecError::Probes { got: shape.probes })
+        Ok(Classic::assemble(spec, shape, 0, bits))
+    }
+
+    /// For parts that came out of a filter before, or were made to fit.
+    pub(super) fn assemble(spec: Spec, shape: ClassicShape, keys: u64, bits: Pages) -> Classic {
+        let (scheme, capacity, fpr) = (spec.scheme(), spec.capacity(), spec.fpr());
+        Classic { bits, shape, scheme, capacity, fpr, keys }
+    }
+
+    pub(super) fn into_parts(self) -> (Spec, ClassicShape, u64, Pages) {
+        let spec = Spec::unchecked(self.capacity, self.fpr, self.scheme);
+        (spec, self.shape, self.keys, self.bits)
     }
 }
 
