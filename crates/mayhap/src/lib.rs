@@ -15,7 +15,8 @@ mod spec;
 
 #[cfg(feature = "std")]
 pub use filter::{
-    Blocked, Classic, Contains, Insert, MergeError, Remove, Shared, SharedBlocked, SharedClassic,
+    Blocked, Classic, Contains, Insert, MergeError, Part, Remove, Scatter, Shared, SharedBlocked,
+    SharedClassic,
 };
 pub use hash::{Hash, Secret};
 #[cfg(feature = "std")]

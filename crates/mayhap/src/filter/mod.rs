@@ -4,11 +4,13 @@
 //! same names; the traits are for code that is generic over kinds.
 
 mod blocked;
+mod bulk;
 mod classic;
 mod merge;
 mod shared;
 
 pub use blocked::Blocked;
+pub use bulk::{Part, Scatter};
 pub use classic::Classic;
 pub use merge::MergeError;
 pub(crate) use merge::{same, same_scheme};
