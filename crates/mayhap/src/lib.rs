@@ -7,6 +7,9 @@ mod hash;
 #[cfg(feature = "std")]
 mod kernel;
 mod key;
+// A kind among kinds, but the one that needs no standard library.
+#[path = "filter/packet.rs"]
+mod packet;
 mod scheme;
 #[cfg(feature = "std")]
 pub mod sizing;
@@ -19,6 +22,7 @@ pub use hash::{Hash, Secret};
 #[cfg(feature = "std")]
 pub use kernel::{Atomics, Pages};
 pub use key::Key;
+pub use packet::{Packet, PacketError};
 pub use scheme::{Native, Scheme, SchemeId};
 #[cfg(feature = "std")]
 pub use spec::{MAX_CAPACITY, MAX_PROBES, MIN_FPR, Spec, SpecError};
