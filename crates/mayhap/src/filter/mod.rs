@@ -7,12 +7,14 @@ mod blocked;
 mod classic;
 mod counting;
 mod merge;
+mod shared;
 
 pub use blocked::Blocked;
 pub use classic::Classic;
 pub use counting::Counting;
 pub use merge::MergeError;
 pub(crate) use merge::{same, same_scheme};
+pub use shared::{Shared, SharedBlocked, SharedClassic};
 
 use crate::Key;
 

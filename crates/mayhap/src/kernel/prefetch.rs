@@ -1,29 +1,22 @@
-//! Asking for memory before it is needed.
+//! A word to the memory, ahead of time.
 
-/// Start bringing the cache line of `bytes[at]` near. A hint: it changes nothing, waits for
-/// nothing, and an `at` past the end asks for the last line.
+/// Ask for the cache line of item `at`. A hint: it changes nothing, and an `at` past the end is
+/// ignored.
 #[inline(always)]
-pub(crate) fn prefetch(bytes: &[u8], at: usize) {
+pub(crate) fn prefetch<T>(items: &[T], at: usize) {
+    let Some(item) = items.get(at) else { return };
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if let Some(last) = bytes.len().checked_sub(1) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the clamped place lies inside the slice, and a prefetch reads nothing anyway;
-        // SSE is part of every x86_64.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().add(at.min(last)).cast()) };
+    // SAFETY: a prefetch reads nothing the program can see and cannot fault; SSE is part of
+    // every x86-64.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());
     }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = (bytes, at);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn any_place_may_be_asked_for() {
-        for at in [0, 1, 63, 64, usize::MAX] {
-            prefetch(&[], at);
-            prefetch(&[7; 64], at);
-        }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: `prfm` is a hint that reads nothing the program can see and cannot fault.
+    unsafe {
+        core::arch::asm!("prfm pldl1keep, [{0}]", in(reg) item, options(nostack, preserves_flags, readonly));
     }
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+    let _ = item;
 }
