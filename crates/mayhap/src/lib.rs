@@ -16,6 +16,8 @@ pub mod sizing;
 #[cfg(feature = "std")]
 mod spec;
 
+#[cfg(feature = "bitmap")]
+pub use filter::{Bitmap, NotAnInteger};
 #[cfg(feature = "std")]
 pub use filter::{
     Blocked, Classic, Contains, Counting, Insert, MergeError, Remove, Shared, SharedBlocked,
