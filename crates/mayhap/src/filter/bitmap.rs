@@ -10,7 +10,7 @@ use std::io::{self, Write};
 ///
 /// Compressed by the `roaring` crate: dense ids cost from a bit each down to almost nothing (whole
 /// runs, see [`compact`](Bitmap::compact)), scattered 32-bit ones about 16 bits, and random 64-bit
-/// ones more than in any set. So: for ids handed out in order this beats every filter; for random
+/// ones more than in a hash set. So: for ids handed out in order this beats every filter; for random
 /// ids or strings take [`Blocked`](crate::Blocked).
 ///
 /// ```
@@ -150,7 +150,7 @@ impl Bitmap {
         0.0
     }
 
-    /// Bytes that [`to_bytes`](Bitmap::to_bytes) gives; in memory it takes about as many.
+    /// Bytes that [`to_bytes`](Bitmap::to_bytes) gives; dense ids take about as many in memory.
     pub fn bytes(&self) -> u64 {
         self.ids.serialized_size() as u64
     }

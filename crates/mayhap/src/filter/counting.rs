@@ -11,7 +11,7 @@ use std::fmt;
 
 /// A counter of four bits cannot tell 15 from more, so one that got there stays there.
 const FULL: u8 = 15;
-/// Half of how many keys ahead a batch asks for memory.
+/// How many keys ahead a batch asks for memory, at each of its stages.
 const AHEAD: usize = 8;
 /// A stranger is betrayed by its first two counters three times in four: a batch fetches those
 /// first, and the others only where they are not zero.
