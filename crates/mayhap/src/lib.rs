@@ -20,8 +20,8 @@ mod spec;
 pub use filter::{Bitmap, NotAnInteger};
 #[cfg(feature = "std")]
 pub use filter::{
-    Blocked, Classic, Contains, Counting, Insert, MergeError, Remove, Shared, SharedBlocked,
-    SharedClassic,
+    Blocked, Classic, Contains, Counting, Insert, MergeError, Part, Remove, Scatter, Shared,
+    SharedBlocked, SharedClassic,
 };
 pub use hash::{Hash, Secret};
 #[cfg(feature = "std")]

@@ -6,6 +6,7 @@
 #[cfg(feature = "bitmap")]
 mod bitmap;
 mod blocked;
+mod bulk;
 mod classic;
 mod counting;
 mod merge;
@@ -14,6 +15,7 @@ mod shared;
 #[cfg(feature = "bitmap")]
 pub use bitmap::{Bitmap, NotAnInteger};
 pub use blocked::Blocked;
+pub use bulk::{Part, Scatter};
 pub use classic::Classic;
 pub use counting::Counting;
 pub use merge::MergeError;

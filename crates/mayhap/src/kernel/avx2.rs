@@ -138,3 +138,10 @@ pub(super) fn insert_batch(
     }
     ring::insert(lines, shape, hashes, report, |line, hash| line_insert(line, hash, probes));
 }
+
+/// Set the bits of hashes that were sorted into this run of lines.
+#[target_feature(enable = "avx2,bmi2")]
+pub(super) fn fill_part(lines: &mut [Line], first: u64, shape: BlockedShape, hashes: &[Hash]) {
+    let probes = shape.probes_per_line as usize;
+    ring::fill_part(lines, first, shape, hashes, |line, hash| line_insert(line, hash, probes));
+}

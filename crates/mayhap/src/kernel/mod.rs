@@ -88,6 +88,21 @@ pub(crate) fn insert_batch(
     dispatch!(insert_batch(lines, shape, hashes, report));
 }
 
+/// Every line of a key, and the hash that probes it.
+#[inline(always)]
+pub(crate) fn each_line(shape: BlockedShape, mut hash: Hash, mut visit: impl FnMut(usize, Hash)) {
+    visit(scalar::line_of(hash, shape.lines), hash);
+    for _ in 1..shape.lines_per_key {
+        hash = scalar::next(hash);
+        visit(scalar::line_of(hash, shape.lines), hash);
+    }
+}
+
+/// Set the bits of hashes that were sorted into this run of lines; others are left out.
+pub(crate) fn fill_part(lines: &mut [Line], first: u64, shape: BlockedShape, hashes: &[Hash]) {
+    dispatch!(fill_part(lines, first, shape, hashes));
+}
+
 /// One key over all of its lines, stopping at the first that says no.
 #[inline(always)]
 fn one_contains(

@@ -123,3 +123,21 @@ pub(super) fn insert(
         report(i, new);
     }
 }
+
+/// Insert one-line hashes into a run of lines that starts at line `first` of the array. The run
+/// stays in the cache, so nothing is fetched ahead.
+#[inline(always)]
+pub(super) fn fill_part(
+    lines: &mut [Line],
+    first: u64,
+    shape: BlockedShape,
+    hashes: &[Hash],
+    insert: impl Fn(&mut Line, Hash) -> bool,
+) {
+    for hash in hashes {
+        let line = scalar::line_of(*hash, shape.lines).wrapping_sub(first as usize);
+        if let Some(line) = lines.get_mut(line) {
+            insert(line, *hash);
+        }
+    }
+}

@@ -107,3 +107,9 @@ pub(super) fn insert_batch(
     let probes = shape.probes_per_line;
     ring::insert(lines, shape, hashes, report, |line, hash| line_insert(line, hash, probes));
 }
+
+/// Set the bits of hashes that were sorted into this run of lines.
+pub(super) fn fill_part(lines: &mut [Line], first: u64, shape: BlockedShape, hashes: &[Hash]) {
+    let probes = shape.probes_per_line;
+    ring::fill_part(lines, first, shape, hashes, |line, hash| line_insert(line, hash, probes));
+}
