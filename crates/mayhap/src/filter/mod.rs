@@ -5,12 +5,15 @@
 
 mod blocked;
 mod classic;
+mod layered;
 mod merge;
+mod scalable;
 
 pub use blocked::Blocked;
 pub use classic::Classic;
 pub use merge::MergeError;
 pub(crate) use merge::{same, same_scheme};
+pub use scalable::Scalable;
 
 use crate::Key;
 
