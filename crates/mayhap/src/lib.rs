@@ -14,7 +14,9 @@ pub mod sizing;
 mod spec;
 
 #[cfg(feature = "std")]
-pub use filter::{Blocked, Classic, Contains, Insert, MergeError, Remove, Scalable};
+pub use filter::{
+    Blocked, Classic, Contains, Insert, MergeError, Remove, Scalable, Window, Windowed,
+};
 pub use hash::{Hash, Secret};
 #[cfg(feature = "std")]
 pub use kernel::{Atomics, Pages};

@@ -8,12 +8,14 @@ mod classic;
 mod layered;
 mod merge;
 mod scalable;
+mod windowed;
 
 pub use blocked::Blocked;
 pub use classic::Classic;
 pub use merge::MergeError;
 pub(crate) use merge::{same, same_scheme};
 pub use scalable::Scalable;
+pub use windowed::{Window, Windowed};
 
 use crate::Key;
 

@@ -6,7 +6,7 @@ use crate::Key;
 use crate::hash::Hash;
 use crate::kernel::Pages;
 use crate::scheme::{Native, Scheme};
-use crate::sizing::{Layer, any};
+use crate::sizing::{Layer, any_of};
 use crate::spec::{Spec, SpecError};
 use std::fmt;
 
@@ -394,7 +394,7 @@ impl<B: AsRef<[u8]>> Scalable<B> {
 
     /// The false-positive rate as the bits stand now.
     pub fn fpr_now(&self) -> f64 {
-        any(self.layers.iter().map(Blocked::fpr_now))
+        any_of(self.layers.iter().map(Blocked::fpr_now))
     }
 
     /// What the layers take of the target. A layer that is not the newest takes no more keys, so

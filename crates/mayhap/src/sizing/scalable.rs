@@ -142,12 +142,12 @@ impl ScalableShape {
 
     /// The expected rate, over all layers, when `keys` are in.
     pub fn fpr_at(&self, keys: u64) -> f64 {
-        any(self.loads_at(keys).map(|(layer, load)| layer.shape.fpr_at(load)))
+        any_of(self.loads_at(keys).map(|(layer, load)| layer.shape.fpr_at(load)))
     }
 }
 
 /// The chance that any of several independent things happens, exact for small chances too.
-pub(crate) fn any(chances: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn any_of(chances: impl Iterator<Item = f64>) -> f64 {
     let none: f64 = chances.map(|chance| (-chance).ln_1p()).sum();
     // Not below zero, nor −0: an empty sum is −0.
     (-none.exp_m1()).max(0.0) + 0.0
@@ -215,8 +215,8 @@ mod tests {
 
     #[test]
     fn small_chances_add_up() {
-        assert_eq!(any([].into_iter()), 0.0);
-        assert!((any([1e-13, 2e-13].into_iter()) / 3e-13 - 1.0).abs() < 1e-9);
-        assert_eq!(any([0.5, 1.0].into_iter()), 1.0);
+        assert_eq!(any_of([].into_iter()), 0.0);
+        assert!((any_of([1e-13, 2e-13].into_iter()) / 3e-13 - 1.0).abs() < 1e-9);
+        assert_eq!(any_of([0.5, 1.0].into_iter()), 1.0);
     }
 }
