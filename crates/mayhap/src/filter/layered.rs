@@ -42,18 +42,28 @@ pub(super) fn is_plausible<B: AsRef<[u8]>>(part: &Blocked<B>) -> bool {
 }
 
 /// Whether any part may hold each of the hashes; the parts most likely to answer come first.
+///
+/// The first part answers the whole batch; the others are asked only for what is still open.
 pub(super) fn any_contains<'a, B: AsRef<[u8]> + 'a>(
-    parts: impl Iterator<Item = &'a Blocked<B>> + Clone,
+    mut parts: impl Iterator<Item = &'a Blocked<B>> + Clone,
     hashes: &[Hash],
     answers: &mut Vec<bool>,
 ) {
-    answers.clear();
-    answers.resize(hashes.len(), false);
+    let Some(first) = parts.next() else {
+        answers.clear();
+        answers.resize(hashes.len(), false);
+        return;
+    };
+    first.contains_batch(hashes, answers);
+    if parts.clone().next().is_none() {
+        return;
+    }
     let mut open = Open::default();
     for (hashes, answers) in chunks(hashes, answers) {
         open.start(hashes);
+        open.keep_if_not(answers);
         for part in parts.clone() {
-            open.ask(part, |at| answers[at] = true);
+            open.ask(part, |at, may_be_in| answers[at] = may_be_in);
         }
     }
 }
@@ -105,21 +115,32 @@ impl Open {
         self.first >= self.hashes.len()
     }
 
-    /// Ask a part for all that are open; `found` hears of those that it may hold (by their
-    /// place in the batch), and they are open no more.
-    pub(super) fn ask<B: AsRef<[u8]>>(&mut self, part: &Blocked<B>, mut found: impl FnMut(usize)) {
+    /// Ask a part for all that are open; `heard` hears each answer and its place in the batch.
+    /// Those that may be in the part are open no more.
+    pub(super) fn ask<B: AsRef<[u8]>>(
+        &mut self,
+        part: &Blocked<B>,
+        mut heard: impl FnMut(usize, bool),
+    ) {
         if self.is_empty() {
             return;
         }
-        part.contains_batch(&self.hashes[self.first..], &mut self.answers);
+        let mut answers = std::mem::take(&mut self.answers);
+        part.contains_batch(&self.hashes[self.first..], &mut answers);
+        for (at, may_be_in) in self.at[self.first..].iter().zip(&answers) {
+            heard(*at, *may_be_in);
+        }
+        self.keep_if_not(&answers);
+        self.answers = answers;
+    }
+
+    /// Only those stay open that are not answered with yes.
+    fn keep_if_not(&mut self, answers: &[bool]) {
         let mut kept = 0;
-        for (i, may_be_in) in (self.first..).zip(&self.answers) {
-            if *may_be_in {
-                found(self.at[i]);
-            } else {
-                (self.hashes[kept], self.at[kept]) = (self.hashes[i], self.at[i]);
-                kept += 1;
-            }
+        for (i, yes) in (self.first..self.hashes.len()).zip(answers) {
+            // Written either way: a branch here would be guessed wrong too often.
+            (self.hashes[kept], self.at[kept]) = (self.hashes[i], self.at[i]);
+            kept += usize::from(!yes);
         }
         self.hashes.truncate(kept);
         self.at.truncate(kept);

@@ -99,6 +99,9 @@ impl Scalable {
 
     /// Insert them all; returns how many were certainly new.
     pub fn insert_batch(&mut self, hashes: &[Hash]) -> u64 {
+        if let Some(only) = self.only_for(hashes) {
+            return only.insert_batch(hashes);
+        }
         let mut new = Vec::new();
         self.insert_batch_new(hashes, &mut new);
         new.iter().map(|new| u64::from(*new)).sum()
@@ -106,6 +109,9 @@ impl Scalable {
 
     /// Insert them all; `new` is cleared and filled, `true` for each that was certainly new.
     pub fn insert_batch_new(&mut self, hashes: &[Hash], new: &mut Vec<bool>) {
+        if let Some(only) = self.only_for(hashes) {
+            return only.insert_batch_new(hashes, new);
+        }
         new.clear();
         new.resize(hashes.len(), false);
         let mut open = Open::default();
@@ -115,12 +121,20 @@ impl Scalable {
         }
     }
 
+    /// The layer that can take them all by itself: that of a filter that did not grow.
+    fn only_for(&mut self, hashes: &[Hash]) -> Option<&mut Blocked> {
+        match self.layers.as_mut_slice() {
+            [only] if self.grow_at.saturating_sub(only.keys()) >= hashes.len() as u64 => Some(only),
+            _ => None,
+        }
+    }
+
     /// Older layers do not change while we insert, so they are asked for the whole batch at
     /// once; the newest takes the rest in runs that cannot overfill it.
     fn insert_open(&mut self, open: &mut Open, new: &mut [bool]) {
         let older = self.layers.len() - 1;
         for layer in self.layers[..older].iter().rev() {
-            open.ask(layer, |_| ());
+            open.ask(layer, |_, _| ());
         }
         while !open.is_empty() {
             let Some(newest) = self.layers.last_mut() else { return };
@@ -136,7 +150,7 @@ impl Scalable {
             let full = self.layers.len() - 1;
             if self.grow() {
                 // What was the newest is an older one for those that follow.
-                open.ask(&self.layers[full], |_| ());
+                open.ask(&self.layers[full], |_, _| ());
             }
             new[at] = self.insert_newest(hash);
         }

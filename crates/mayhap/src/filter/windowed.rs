@@ -222,7 +222,7 @@ impl Windowed {
                 let newest = &mut self.ring[0].filter;
                 open.insert(room, newest, |at, hash| written.push(at, hash));
                 for generation in self.ring.iter().skip(1) {
-                    written.ask(&generation.filter, |_| ());
+                    written.ask(&generation.filter, |_, _| ());
                 }
                 while let Some((at, _)) = written.pop() {
                     new[at] = true;

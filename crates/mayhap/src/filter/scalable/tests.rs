@@ -107,6 +107,21 @@ fn a_full_filter_grows_only_for_a_new_key() {
     assert!(!filter.contains(0u64));
 }
 
+#[test]
+fn long_batches_are_the_loop_too() {
+    let (mut one, mut all) = (filter(100, 0.01, 0), filter(100, 0.01, 0));
+    // Every third key has come before.
+    let key = |i: u64| if i.is_multiple_of(3) { i / 2 } else { i };
+    let hashes: Vec<_> = (0..30_000).map(|i| one.hash(key(i))).collect();
+    let looped: Vec<_> = hashes.iter().map(|hash| one.insert_hash(*hash)).collect();
+    let (mut new, mut answers) = (Vec::new(), Vec::new());
+    all.insert_batch_new(&hashes, &mut new);
+    assert_eq!(new, looped);
+    let asked: Vec<_> = (20_000..60_000u64).map(|key| one.hash(key)).collect();
+    all.contains_batch(&asked, &mut answers);
+    assert!(answers.iter().copied().eq(asked.iter().map(|hash| one.contains_hash(*hash))));
+}
+
 /// Layers that add up to so many keys that there is no memory for the next, or no number.
 fn at_the_end(capacity: u64) -> Scalable {
     let spec = Spec::new(10, 0.01).unwrap();

@@ -149,6 +149,22 @@ fn clocks_may_jump_and_go_back() {
 }
 
 #[test]
+fn long_batches_are_the_loop_too() {
+    for window in [Window::last_keys(3), Window::span(10, 3)] {
+        let (mut one, mut all) = (filter(7000, 0.01, 0, window), filter(7000, 0.01, 0, window));
+        // Every third key has come before.
+        let key = |i: u64| if i.is_multiple_of(3) { i / 2 } else { i };
+        let hashes: Vec<_> = (0..30_000).map(|i| one.hash(key(i))).collect();
+        let looped: Vec<_> = hashes.iter().map(|hash| one.insert_hash(*hash, 5)).collect();
+        let (mut new, mut answers) = (Vec::new(), Vec::new());
+        all.insert_batch_new(&hashes, 5, &mut new);
+        assert_eq!(new, looped);
+        all.contains_batch(&hashes, 5, &mut answers);
+        assert!(answers.iter().copied().eq(hashes.iter().map(|h| one.contains_hash(*h, 5))));
+    }
+}
+
+#[test]
 fn union_of_spans_goes_by_time() {
     let window = Window::span(100, 4);
     let (mut a, mut b) = (filter(100, NEVER, 0, window), filter(100, NEVER, 0, window));
