@@ -9,8 +9,11 @@ mod blocked;
 mod bulk;
 mod classic;
 mod counting;
+mod layered;
 mod merge;
+mod scalable;
 mod shared;
+mod windowed;
 
 #[cfg(feature = "bitmap")]
 pub use bitmap::{Bitmap, NotAnInteger};
@@ -20,7 +23,9 @@ pub use classic::Classic;
 pub use counting::Counting;
 pub use merge::MergeError;
 pub(crate) use merge::{same, same_scheme};
+pub use scalable::Scalable;
 pub use shared::{Shared, SharedBlocked, SharedClassic};
+pub use windowed::{Window, Windowed};
 
 use crate::Key;
 
