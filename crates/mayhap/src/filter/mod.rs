@@ -5,10 +5,12 @@
 
 mod blocked;
 mod classic;
+mod fuse;
 mod merge;
 
 pub use blocked::Blocked;
 pub use classic::Classic;
+pub use fuse::Fuse;
 pub use merge::MergeError;
 pub(crate) use merge::{same, same_scheme};
 

@@ -2,9 +2,11 @@
 //! only `unsafe` of the crate. `scalar` is the truth the others are tested against.
 
 mod pages;
+mod prefetch;
 mod scalar;
 
 pub use pages::{Atomics, Pages};
+pub(crate) use prefetch::prefetch;
 
 use crate::hash::Hash;
 use crate::sizing::BlockedShape;
