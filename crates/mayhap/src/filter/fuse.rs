@@ -8,10 +8,11 @@ mod tests;
 use super::Contains;
 use crate::Key;
 use crate::hash::{Hash, fold, reduce};
-use crate::kernel::{Pages, prefetch};
+use crate::kernel::{Pages, load_three, prefetch};
 use crate::scheme::{Native, Scheme};
 use crate::sizing::{
-    FuseShape, MAX_SEGMENT_LOG, MAX_WIDTH, RECORD_BYTES, Segments, directory_bytes, hash_floor,
+    FuseShape, MAX_SEGMENT_LOG, MAX_WIDTH, RECORD_BYTES, SHARD_ALIGN, Segments, directory_bytes,
+    hash_floor,
 };
 use crate::spec::Spec;
 use std::fmt;
@@ -41,6 +42,8 @@ pub struct Fuse<B = Pages> {
     body: B,
     shards: u64,
     width: u32,
+    /// What `load_bytes` says of the width.
+    load_bytes: u32,
     spec: Spec,
     keys: u64,
 }
@@ -54,36 +57,33 @@ const FINGERPRINT: u64 = 0x5899_65cc_7537_4cc3;
 
 /// What the directory says of a shard.
 ///
-/// As bytes: the first is a little-endian word with the byte at which the slots begin (48 bits),
-/// the logarithm of the segments' length (8 bits) and the answer for all keys of a shard without
-/// segments (1 bit); the second has the starts in its low and the seed in its high half.
+/// In bytes two little-endian words. The first is the byte at which the slots begin, a multiple
+/// of 64, plus the logarithm of the segments' length; the second has the starts in its low and
+/// the seed in its high half. A shard without starts gives all keys the same answer, "maybe"
+/// where the logarithm is not zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Record {
     place: u64,
     rule: u64,
 }
 
-const OFFSET_BITS: u32 = 48;
-const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
-const ALWAYS: u64 = 1 << 56;
+const LOG_MASK: u64 = SHARD_ALIGN - 1;
 
 impl Record {
     /// A shard of these segments under this seed; where, is not yet known.
     fn new(segments: Segments, seed: u32) -> Record {
-        Record {
-            place: u64::from(segments.log) << OFFSET_BITS,
-            rule: u64::from(segments.starts) | u64::from(seed) << 32,
-        }
+        let rule = u64::from(segments.starts) | u64::from(seed) << 32;
+        Record { place: u64::from(segments.log), rule }
+    }
+
+    /// A shard without slots, and its one answer.
+    fn blank(answer: bool) -> Record {
+        Record { place: u64::from(answer), rule: 0 }
     }
 
     /// The same shard, its slots beginning at this byte.
     fn at(self, offset: u64) -> Record {
-        Record { place: self.place & !OFFSET_MASK | offset, ..self }
-    }
-
-    /// A shard without slots, and its one answer.
-    fn blank(offset: u64, answer: bool) -> Record {
-        Record { place: offset | if answer { ALWAYS } else { 0 }, rule: 0 }
+        Record { place: offset | self.place & LOG_MASK, ..self }
     }
 
     fn to_bytes(self) -> [u8; RECORD_BYTES as usize] {
@@ -93,45 +93,44 @@ impl Record {
     #[inline(always)]
     fn read(body: &[u8], shard: u64) -> Record {
         let records: &[[u8; RECORD_BYTES as usize]] = body.as_chunks().0;
-        // There is a record for every shard, or the filter would not have come into being; a
-        // body that shrank since then finds everything, for that is never a false negative.
-        let Some(bytes) = records.get(shard as usize) else { return Record::blank(0, true) };
+        // There is a record for every shard, as there is a byte for every slot: see `answer`.
+        let Some(bytes) = records.get(shard as usize) else { return Record::blank(true) };
         let both = u128::from_le_bytes(*bytes);
         Record { place: both as u64, rule: (both >> 64) as u64 }
     }
 
     #[inline(always)]
     fn offset(self) -> u64 {
-        self.place & OFFSET_MASK
+        self.place & !LOG_MASK
     }
 
     #[inline(always)]
     fn segments(self) -> Segments {
-        Segments { starts: self.rule as u32, log: (self.place >> OFFSET_BITS) as u8 as u32 }
+        Segments { starts: self.rule as u32, log: (self.place & LOG_MASK) as u32 }
     }
 
     /// The answer for every key, where there are no slots to ask.
     #[inline(always)]
     fn settled(self) -> Option<bool> {
-        (self.rule as u32 == 0).then_some(self.place & ALWAYS != 0)
+        let Segments { starts, log } = self.segments();
+        (starts == 0).then_some(log != 0)
     }
 
     /// Where the next shard begins; `None` where this is not a record the builder writes.
     fn end(self, width: u32) -> Option<u64> {
-        let Segments { starts, log } = self.segments();
-        let offset = self.offset();
-        if starts == 0 {
-            return (self == Record::blank(offset, self.place & ALWAYS != 0)).then_some(offset);
+        if let Some(answer) = self.settled() {
+            return (self == Record::blank(answer).at(self.offset())).then_some(self.offset());
         }
-        let clean = self.place >> 56 == 0 && (1..=MAX_SEGMENT_LOG).contains(&log);
-        let whole = clean && starts.trailing_zeros() >= log;
-        whole.then(|| offset.saturating_add(self.segments().bytes(width)))
+        let segments = self.segments();
+        let whole = (1..=MAX_SEGMENT_LOG).contains(&segments.log)
+            && segments.starts.trailing_zeros() >= segments.log;
+        if whole { self.offset().checked_add(segments.bytes(width)) } else { None }
     }
 
-    /// The hash as this shard's seed turns it.
+    /// The hash as this shard's seed turns it (and its starts, which do no harm).
     #[inline(always)]
     fn mix(self, hash: Hash) -> u64 {
-        fold(hash.0 ^ (self.rule & !u64::from(u32::MAX)), SLOTS)
+        fold(hash.0 ^ self.rule, SLOTS)
     }
 }
 
@@ -140,10 +139,9 @@ impl Record {
 fn slots(segments: Segments, mixed: u64) -> [u64; 3] {
     let segment = 1 << segments.log;
     let first = reduce(mixed, u64::from(segments.starts));
-    let inside = segment - 1;
-    let second = (first + segment) ^ (mixed >> MAX_SEGMENT_LOG & inside);
-    let third = (first + 2 * segment) ^ (mixed & inside);
-    [first, second, third]
+    let (second, inside) = (first + segment, segment - 1);
+    let third = second + segment;
+    [first, second ^ (mixed >> MAX_SEGMENT_LOG & inside), third ^ (mixed & inside)]
 }
 
 /// What the three slots must make together.
@@ -159,93 +157,82 @@ const fn load_bytes(width: u32) -> u32 {
     (8 - step + width).div_ceil(8).next_power_of_two()
 }
 
-/// The slot at bit `at`, and whatever follows it.
-#[inline(always)]
-fn load<const BYTES: usize>(body: &[u8], at: u64) -> u64 {
-    let first = (at >> 3) as usize;
-    let mut word = [0; 8];
-    // Every slot lies inside the body, or the filter would not have come into being.
-    if let Some(bytes) = body.get(first..).and_then(<[u8]>::first_chunk::<BYTES>) {
-        word[..BYTES].copy_from_slice(bytes);
-    }
-    u64::from_le_bytes(word) >> (at & 7)
+/// A filter's bytes and what is needed to read them.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    body: &'a [u8],
+    shards: u64,
+    width: u32,
+    load_bytes: u32,
 }
 
-/// Run a function compiled for the load that a width needs.
-macro_rules! with_load {
-    ($width:expr, $function:ident($($argument:expr),*)) => {
-        match load_bytes($width) {
-            1 => $function::<1>($($argument),*),
-            2 => $function::<2>($($argument),*),
-            4 => $function::<4>($($argument),*),
-            _ => $function::<8>($($argument),*),
-        }
-    };
-}
-
-/// A key on its way: where its slots begin, in bits, and what they must make together.
+/// A key on its way: the bits at which its slots begin, and what they must make together.
 #[derive(Clone, Copy, Default)]
 struct Probe {
     bits: [u64; 3],
     fingerprint: u64,
 }
 
-impl Probe {
+impl View<'_> {
     #[inline(always)]
-    fn new(record: Record, width: u32, hash: Hash) -> Probe {
+    fn record(self, hash: Hash) -> Record {
+        Record::read(self.body, reduce(hash.0, self.shards))
+    }
+
+    #[inline(always)]
+    fn probe(self, record: Record, hash: Hash) -> Probe {
         let mixed = record.mix(hash);
-        let base = record.offset() * 8;
-        let bits = slots(record.segments(), mixed).map(|slot| base + slot * u64::from(width));
-        Probe { bits, fingerprint: fingerprint(mixed, width) }
+        let (base, width) = (record.offset() << 3, u64::from(self.width));
+        Probe {
+            bits: slots(record.segments(), mixed).map(|slot| base + slot * width),
+            fingerprint: fingerprint(mixed, self.width),
+        }
     }
 
     #[inline(always)]
-    fn answer<const BYTES: usize>(self, body: &[u8], width: u32) -> bool {
-        let [a, b, c] = self.bits.map(|at| load::<BYTES>(body, at));
-        (a ^ b ^ c ^ self.fingerprint) << (64 - width) == 0
-    }
-}
-
-#[inline(always)]
-fn contains<const BYTES: usize>(body: &[u8], shards: u64, width: u32, hash: Hash) -> bool {
-    let record = Record::read(body, reduce(hash.0, shards));
-    match record.settled() {
-        Some(answer) => answer,
-        None => Probe::new(record, width, hash).answer::<BYTES>(body, width),
-    }
-}
-
-/// One answer a hash. A ring of probes is under way at any time: each is asked for its slots
-/// `RING` keys before it is asked for its answer.
-fn contains_batch<const BYTES: usize>(
-    body: &[u8],
-    shards: u64,
-    width: u32,
-    hashes: &[Hash],
-    answers: &mut [bool],
-) {
-    let mut ring = [None; RING];
-    let (front, _) = hashes.split_at(hashes.len().min(RING));
-    let start = |hash: Hash| {
-        let record = Record::read(body, reduce(hash.0, shards));
-        if record.settled().is_some() {
-            return None;
-        }
-        let probe = Probe::new(record, width, hash);
-        probe.bits.iter().for_each(|at| prefetch(body, (at >> 3) as usize));
-        Some(probe)
-    };
-    for (hash, place) in front.iter().zip(&mut ring) {
-        *place = start(*hash);
-    }
-    for (i, answer) in answers.iter_mut().enumerate() {
-        let place = &mut ring[i % RING];
-        *answer = match *place {
-            Some(probe) => probe.answer::<BYTES>(body, width),
-            None => Record::read(body, reduce(hashes[i].0, shards)).settled() == Some(true),
+    fn answer(self, probe: Probe) -> bool {
+        let at = probe.bits.map(|bit| (bit >> 3) as usize);
+        let words = match self.load_bytes {
+            1 => load_three::<1>(self.body, at),
+            2 => load_three::<2>(self.body, at),
+            4 => load_three::<4>(self.body, at),
+            _ => load_three::<8>(self.body, at),
         };
-        if let Some(next) = hashes.get(i + RING) {
-            *place = start(*next);
+        // Every slot lies inside the body, or the filter would not have come into being. A body
+        // that has shrunk since finds everything: that is never a false negative.
+        let Some([a, b, c]) = words else { return true };
+        let [x, y, z] = probe.bits.map(|bit| bit & 7);
+        ((a >> x) ^ (b >> y) ^ (c >> z) ^ probe.fingerprint) << (64 - self.width) == 0
+    }
+
+    #[inline(always)]
+    fn contains(self, hash: Hash) -> bool {
+        let record = self.record(hash);
+        match record.settled() {
+            Some(answer) => answer,
+            None => self.answer(self.probe(record, hash)),
+        }
+    }
+
+    /// One answer a hash. `RING` probes are under way at any time: each asks for its slots that
+    /// many keys before it looks at them.
+    fn contains_batch(self, hashes: &[Hash], answers: &mut [bool]) {
+        let start = |hash: &Hash| {
+            let record = self.record(*hash);
+            let probe = self.probe(record, *hash);
+            probe.bits.iter().for_each(|bit| prefetch(self.body, (bit >> 3) as usize));
+            (record.settled(), probe)
+        };
+        let mut ring = [(None, Probe::default()); RING];
+        for (hash, place) in hashes.iter().zip(&mut ring) {
+            *place = start(hash);
+        }
+        for (i, answer) in answers.iter_mut().enumerate() {
+            let (settled, probe) = &mut ring[i % RING];
+            *answer = settled.unwrap_or_else(|| self.answer(*probe));
+            if let Some(next) = hashes.get(i + RING) {
+                (*settled, *probe) = start(next);
+            }
         }
     }
 }
@@ -283,7 +270,12 @@ impl<B: AsRef<[u8]>> Fuse<B> {
             }
             end = record.end(width)?;
         }
-        (end == bytes.len() as u64).then_some(Fuse { body, shards, width, spec, keys })
+        (end == bytes.len() as u64).then(|| Fuse::assembled(spec, keys, shards, width, body))
+    }
+
+    /// The parts as the builder leaves them, or as they were checked.
+    fn assembled(spec: Spec, keys: u64, shards: u64, width: u32, body: B) -> Fuse<B> {
+        Fuse { body, shards, width, load_bytes: load_bytes(width), spec, keys }
     }
 
     /// Whether the key may be in; `false` is certain.
@@ -295,16 +287,20 @@ impl<B: AsRef<[u8]>> Fuse<B> {
     /// Whether the hashed key may be in; `false` is certain.
     #[inline]
     pub fn contains_hash(&self, hash: Hash) -> bool {
-        let body = self.body.as_ref();
-        with_load!(self.width, contains(body, self.shards, self.width, hash))
+        self.view().contains(hash)
     }
 
     /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
         answers.clear();
         answers.resize(hashes.len(), false);
-        let body = self.body.as_ref();
-        with_load!(self.width, contains_batch(body, self.shards, self.width, hashes, answers));
+        self.view().contains_batch(hashes, answers);
+    }
+
+    #[inline(always)]
+    fn view(&self) -> View<'_> {
+        let Fuse { shards, width, .. } = *self;
+        View { body: self.body.as_ref(), shards, width, load_bytes: self.load_bytes }
     }
 
     /// Hash a key once, to ask for it later.

@@ -147,3 +147,64 @@ impl Segments {
         ((self.slots() * u64::from(width)).div_ceil(8) + 8).next_multiple_of(SHARD_ALIGN)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bits_a_key(keys: u64, width: u32) -> f64 {
+        FuseShape { keys, width }.bits() as f64 / keys as f64
+    }
+
+    #[test]
+    fn a_bit_of_rate_costs_little_more_than_a_bit() {
+        for keys in (0..200).map(|i| 1_000_000 + i * 71_429) {
+            for width in [1, 7, 8, 10, 16, 32] {
+                let ratio = bits_a_key(keys, width) / f64::from(width);
+                assert!(ratio < 1.14, "{keys} keys at {width} bits: {ratio}");
+            }
+        }
+        assert!((bits_a_key(100_000_000, 7) - 7.9).abs() < 0.05);
+    }
+
+    #[test]
+    fn the_width_is_the_first_that_meets_the_rate() {
+        let width = |fpr| FuseShape::for_rate(1000, fpr).map(|shape| shape.width);
+        assert_eq!([0.9, 0.5, 0.49, 0.01, 1.0 / 256.0].map(width), [1, 1, 2, 7, 8].map(Some));
+        assert_eq!(width(0.5f64.powi(32)), Some(32));
+        assert_eq!([2.3e-10, 0.0, -1.0, f64::NAN].map(width), [None; 4]);
+    }
+
+    #[test]
+    fn hashes_that_collide_widen_the_fingerprints() {
+        let keys = 1 << 38;
+        let shape = FuseShape::for_rate(keys, 0.5f64.powi(25)).unwrap();
+        assert_eq!(shape.width, 26);
+        assert!(shape.fpr() <= 1.01 * 0.5f64.powi(25));
+    }
+
+    #[test]
+    fn memory_given_is_memory_used() {
+        let bits = FuseShape { keys: 1_000_000, width: 10 }.bits();
+        assert_eq!(FuseShape::for_bits(1_000_000, bits).unwrap().width, 10);
+        assert_eq!(FuseShape::for_bits(1_000_000, bits - 1).unwrap().width, 9);
+        assert!(FuseShape::for_bits(1_000_000, 1_000_000).is_none());
+        let most = FuseShape::for_memory(8 << 30, 0.01).unwrap();
+        assert!((1.07e9..1.10e9).contains(&(most.keys as f64)), "{most:?}");
+        assert!(most.bits() <= 8 << 30);
+        assert!(FuseShape::for_memory(100, 0.01).is_none());
+    }
+
+    #[test]
+    fn extremes_are_answered() {
+        for keys in [0, 1, 2, 1 << 31, 1 << 48, u64::MAX] {
+            assert!(FuseShape { keys, width: 32 }.bits() > 0);
+        }
+        assert_eq!(Segments::for_keys(0), None);
+        assert_eq!(Segments::for_keys(u64::MAX), None);
+        for eighths in 0..=15 {
+            let most = Segments::roomy(MAX_SHARD_KEYS, eighths);
+            assert!(most.is_none_or(|segments| segments.slots() < 1 << 33));
+        }
+    }
+}

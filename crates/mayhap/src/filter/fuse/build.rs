@@ -230,7 +230,7 @@ impl Building {
         let peeled = self.peeler.peel(hashes)?;
         self.keys += peeled.keys as u64;
         let Some(rule) = peeled.rule else {
-            self.directory.push(Record::blank(begin, peeled.keys > 0));
+            self.directory.push(Record::blank(peeled.keys > 0).at(begin));
             return Ok(());
         };
         self.end += rule.segments().bytes(self.width);
@@ -263,7 +263,7 @@ impl Building {
             body = Pages::copy_of(&body.as_ref()[..end as usize])?;
         }
         body.truncate(end);
-        Ok(Fuse { body, shards, width, spec, keys })
+        Ok(Fuse::assembled(spec, keys, shards, width, body))
     }
 }
 
