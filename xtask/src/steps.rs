@@ -145,8 +145,9 @@ mod tests {
 
     #[test]
     fn commands_fail_by_exit_code_and_by_absence() {
-        assert!(matches!(succeeds(&mut cargo("--version")), Outcome::Passed));
-        assert!(matches!(succeeds(&mut cargo("--no-such-flag")), Outcome::Failed(_)));
+        let quiet = |args| succeeds(cargo(args).stdout(Stdio::null()).stderr(Stdio::null()));
+        assert!(matches!(quiet("--version"), Outcome::Passed));
+        assert!(matches!(quiet("--no-such-flag"), Outcome::Failed(_)));
         let absent = succeeds(&mut Command::new("no-such-program-at-all"));
         assert!(matches!(absent, Outcome::Failed(why) if why.starts_with("no-such-program")));
     }
