@@ -17,7 +17,8 @@ const ABSENT: u64 = 1_000_000_000;
 /// Write the four files into `dir`.
 pub fn write(dir: &Path, lines: u64, seed: u64) -> Result<()> {
     std::fs::create_dir_all(dir)?;
-    let create = |name| File::create(dir.join(name)).map(|file| BufWriter::with_capacity(1 << 20, file));
+    let create =
+        |name| File::create(dir.join(name)).map(|file| BufWriter::with_capacity(1 << 20, file));
     let distinct = lines * 7 / 10;
     write_urls(create("urls.txt")?, create("distinct.txt")?, lines, distinct, seed)?;
     write_check(create("check.txt")?, create("truth.bin")?, lines, distinct, seed)

@@ -29,8 +29,7 @@ impl Mersenne {
             i = advance(&mut state, i);
         }
         for _ in 1..WORDS {
-            state[i] =
-                (state[i] ^ spread(state[i - 1], 1_566_083_941)).wrapping_sub(i as u32);
+            state[i] = (state[i] ^ spread(state[i - 1], 1_566_083_941)).wrapping_sub(i as u32);
             i = advance(&mut state, i);
         }
         state[0] = 0x8000_0000;
@@ -94,5 +93,6 @@ mod tests {
     }
 
     const PY_SMALL: (u64, [f64; 2]) = (20_261_115, [0.30083737541245636, 0.47569455729687127]);
-    const PY_LARGE: (u64, [f64; 2]) = (0x1234_5678_9abc_def0, [0.849063363578306, 0.9649343632780897]);
+    const PY_LARGE: (u64, [f64; 2]) =
+        (0x1234_5678_9abc_def0, [0.849063363578306, 0.9649343632780897]);
 }

@@ -127,7 +127,13 @@ mod tests {
         let mut url = |i| String::from_utf8(urls.url(i).to_vec()).unwrap();
         assert_eq!(url(0), "https://shop.site12.co.uk/tag/list/c070fef2-0?id=17b2");
         assert_eq!(url(7), "https://shop.site98.co.uk/download/08fa96a3-7?id=d861");
-        assert_eq!(url(1_999_999_999), "https://shop.site172.co.uk/blog/2026/2306bbcc-1999999999?id=5d6f");
-        assert_eq!(url(1_099_511_627_781), "https://www.example309.com/articles/f5524179-1099511627781?id=c732");
+        assert_eq!(
+            url(1_999_999_999),
+            "https://shop.site172.co.uk/blog/2026/2306bbcc-1999999999?id=5d6f"
+        );
+        assert_eq!(
+            url(1_099_511_627_781),
+            "https://www.example309.com/articles/f5524179-1099511627781?id=c732"
+        );
     }
 }
