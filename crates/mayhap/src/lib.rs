@@ -14,7 +14,9 @@ pub mod sizing;
 mod spec;
 
 #[cfg(feature = "std")]
-pub use filter::{Blocked, Classic, Contains, Insert, MergeError, Remove};
+pub use filter::{
+    Blocked, Classic, Contains, Insert, MergeError, Remove, Shared, SharedBlocked, SharedClassic,
+};
 pub use hash::{Hash, Secret};
 #[cfg(feature = "std")]
 pub use kernel::{Atomics, Pages};

@@ -6,11 +6,13 @@
 mod blocked;
 mod classic;
 mod merge;
+mod shared;
 
 pub use blocked::Blocked;
 pub use classic::Classic;
 pub use merge::MergeError;
 pub(crate) use merge::{same, same_scheme};
+pub use shared::{Shared, SharedBlocked, SharedClassic};
 
 use crate::Key;
 
