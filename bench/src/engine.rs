@@ -72,6 +72,8 @@ fn contest<K: Keys>(keys: u64, fpr: f64, options: Options) -> Contest {
     let limit = Limit::new(BlockedShape::for_rate(keys, fpr).bits());
     eprintln!("  random lines: fastest with {} prefetched ahead", limit.ahead());
     let mut subjects = ours::all::<K>(keys, fpr);
+    #[cfg(feature = "fuse")]
+    subjects.push(crate::fuse::subject(keys, fpr));
     subjects.push(Box::new(limit));
     subjects.extend(rivals::fast(keys, fpr));
     if options.all || keys <= 50_000_000 {

@@ -3,7 +3,6 @@
 use crate::urls::{SEED, Urls};
 use mayhap::{Blocked, Classic, Hash, Native, Scheme};
 use std::ops::Range;
-use std::sync::mpsc::sync_channel;
 
 /// Hashes handed over at a time.
 const BATCH: usize = 4096;
@@ -42,35 +41,15 @@ pub fn picked_batches(
 }
 
 /// Fill from all threads at once.
-#[cfg(feature = "shared")]
 pub fn blocked(filter: Blocked, keys: u64, threads: u64) -> Blocked {
     let shared = filter.into_shared();
     batches(0..keys, threads, &|hashes| _ = shared.insert_batch(hashes));
     shared.into_inner()
 }
 
-/// All threads make and hash, this one fills.
-#[cfg(not(feature = "shared"))]
-pub fn blocked(mut filter: Blocked, keys: u64, threads: u64) -> Blocked {
-    piped(keys, threads, |hashes| _ = filter.insert_batch(hashes));
-    filter
-}
-
-/// All threads make and hash, this one fills.
-pub fn one_writer(mut filter: Classic, keys: u64, threads: u64) -> Classic {
-    piped(keys, threads, |hashes| _ = filter.insert_batch(hashes));
-    filter
-}
-
-fn piped(keys: u64, threads: u64, mut insert: impl FnMut(&[Hash])) {
-    let (send, receive) = sync_channel::<Vec<Hash>>(64);
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            batches(0..keys, threads, &|hashes| {
-                // It fails only when the receiver below is gone, and then nobody misses it.
-                _ = send.send(hashes.to_vec());
-            });
-        });
-        receive.iter().for_each(|hashes| insert(&hashes));
-    });
+/// Fill from all threads at once.
+pub fn classic(filter: Classic, keys: u64, threads: u64) -> Classic {
+    let shared = filter.into_shared();
+    batches(0..keys, threads, &|hashes| _ = shared.insert_batch(hashes));
+    shared.into_inner()
 }

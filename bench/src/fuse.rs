@@ -2,10 +2,14 @@
 
 use crate::contest::median;
 use crate::engine::Duel;
+use crate::keys::Keys;
 use crate::mix::splitmix;
+use crate::ours::{in_batches, yes};
 use crate::rates::{Rate, measure};
+use crate::subject::{Subject, Way};
 use mayhap::{Fuse, Hash, Spec};
 use std::hint::black_box;
+use std::mem::take;
 use std::time::Instant;
 use xorf::{BinaryFuse8, Filter};
 
@@ -19,7 +23,66 @@ pub fn rate(spec: Spec, member: fn(u64) -> Hash) -> Rate {
 }
 
 fn build(spec: Spec, hashes: &mut Vec<Hash>) -> Fuse {
-    Fuse::build(spec, hashes)
+    Fuse::from_hashes(spec, hashes).expect("memory for a filter")
+}
+
+/// `Fuse` among the others: built when all keys are there.
+pub fn subject<K: Keys>(keys: u64, fpr: f64) -> Box<dyn Subject<K>> {
+    let spec = Spec::new(keys, fpr).expect("sizes and rates here are sane");
+    Box::new(OurFuse { spec, fuse: None, hashes: Vec::new(), answers: Vec::new() })
+}
+
+struct OurFuse {
+    spec: Spec,
+    fuse: Option<Fuse>,
+    /// All keys until it is built, a batch of them afterwards.
+    hashes: Vec<Hash>,
+    answers: Vec<bool>,
+}
+
+impl<K: Keys> Subject<K> for OurFuse {
+    fn name(&self) -> &'static str {
+        "mayhap Fuse"
+    }
+
+    fn insert(&mut self, _: Way, chunk: &K) {
+        self.hashes.extend(chunk.hashes());
+    }
+
+    fn finish(&mut self) {
+        self.fuse = Some(build(self.spec, &mut take(&mut self.hashes)));
+    }
+
+    fn contains(&mut self, way: Way, chunk: &K) -> u64 {
+        let OurFuse { spec, fuse: Some(fuse), hashes, answers } = self else { return 0 };
+        match way {
+            Way::Single => chunk.keys().map(|key| u64::from(fuse.contains(key))).sum(),
+            Way::Hashed => {
+                fuse.contains_batch(chunk.hashes(), answers);
+                yes(answers)
+            }
+            Way::Batch => {
+                let mut hits = 0;
+                in_batches(chunk, spec.scheme(), hashes, |batch| {
+                    fuse.contains_batch(batch, answers);
+                    hits += yes(answers);
+                });
+                hits
+            }
+        }
+    }
+
+    fn bits(&self) -> u64 {
+        self.fuse.as_ref().map_or(0, Fuse::bits)
+    }
+
+    fn ways(&self) -> &'static [Way] {
+        &[Way::Batch, Way::Hashed, Way::Single]
+    }
+
+    fn insert_ways(&self) -> &'static [Way] {
+        &[]
+    }
 }
 
 /// Both with 8-bit fingerprints, built and asked in turn.

@@ -5,6 +5,7 @@ use crate::mix::{below, splitmix};
 use crate::urls::{SEED, Urls};
 use mayhap::{Native, Scheme};
 use std::hash::Hash;
+use std::ops::Range;
 
 /// Numbers of keys that are in no filter start here.
 const ABSENT: u64 = 1 << 40;
@@ -22,6 +23,8 @@ pub trait Keys {
     fn fill(&mut self, ids: impl Iterator<Item = u64>);
     /// The keys, one after another.
     fn keys(&self) -> impl Iterator<Item = &Self::Key>;
+    /// Hash some of them, as a caller who has them in a row would: `hashes` is cleared and filled.
+    fn hash(&self, scheme: Native, some: Range<usize>, hashes: &mut Vec<mayhap::Hash>);
     /// Their hashes under the default scheme, for measuring what follows hashing.
     fn hashes(&self) -> &[mayhap::Hash];
 
@@ -61,6 +64,10 @@ impl Keys for Numbers {
         self.numbers.iter()
     }
 
+    fn hash(&self, scheme: Native, some: Range<usize>, hashes: &mut Vec<mayhap::Hash>) {
+        scheme.hash_batch(&self.numbers[some], hashes);
+    }
+
     fn hashes(&self) -> &[mayhap::Hash] {
         &self.hashes
     }
@@ -72,6 +79,17 @@ pub struct UrlKeys {
     text: String,
     ends: Vec<u32>,
     hashes: Vec<mayhap::Hash>,
+}
+
+impl UrlKeys {
+    fn some(&self, some: Range<usize>) -> impl Iterator<Item = &str> {
+        let mut start = if some.start == 0 { 0 } else { self.ends[some.start - 1] as usize };
+        self.ends[some].iter().map(move |end| {
+            let url = &self.text[start..*end as usize];
+            start = *end as usize;
+            url
+        })
+    }
 }
 
 impl Keys for UrlKeys {
@@ -97,12 +115,12 @@ impl Keys for UrlKeys {
     }
 
     fn keys(&self) -> impl Iterator<Item = &str> {
-        let mut start = 0;
-        self.ends.iter().map(move |end| {
-            let url = &self.text[start..*end as usize];
-            start = *end as usize;
-            url
-        })
+        self.some(0..self.ends.len())
+    }
+
+    fn hash(&self, scheme: Native, some: Range<usize>, hashes: &mut Vec<mayhap::Hash>) {
+        hashes.clear();
+        hashes.extend(self.some(some).map(|url| scheme.hash(url)));
     }
 
     fn hashes(&self) -> &[mayhap::Hash] {

@@ -2,7 +2,7 @@
 
 use crate::keys::Keys;
 use crate::subject::{Subject, Way};
-use mayhap::{Blocked, Classic, Hash, Spec};
+use mayhap::{Blocked, Classic, Hash, Native, Spec};
 
 /// Keys hashed and handed over at a time: their hashes and answers fit the L1 cache.
 pub const BATCH: usize = 2048;
@@ -30,30 +30,26 @@ pub fn all<K: Keys>(keys: u64, fpr: f64) -> Vec<Box<dyn Subject<K>>> {
 }
 
 /// Call `each` with the hashes of the keys, a batch at a time.
-fn in_batches<K: Keys>(
+pub fn in_batches<K: Keys>(
     chunk: &K,
+    scheme: Native,
     hashes: &mut Vec<Hash>,
-    hash: impl Fn(&K::Key) -> Hash,
     mut each: impl FnMut(&[Hash]),
 ) {
-    let mut keys = chunk.keys();
-    loop {
-        hashes.clear();
-        hashes.extend(keys.by_ref().take(BATCH).map(&hash));
-        if hashes.is_empty() {
-            return;
-        }
+    let keys = chunk.hashes().len();
+    for start in (0..keys).step_by(BATCH) {
+        chunk.hash(scheme, start..(start + BATCH).min(keys), hashes);
         each(hashes);
     }
 }
 
-fn yes(answers: &[bool]) -> u64 {
+pub fn yes(answers: &[bool]) -> u64 {
     answers.iter().map(|yes| u64::from(*yes)).sum()
 }
 
 /// The inherent methods are what a caller would write; a trait could not reach them.
 macro_rules! subject {
-    ($kind:ty, $name:literal, |$filter:ident| $bits:expr) => {
+    ($kind:ty, $name:literal, $scheme:expr, |$filter:ident| $bits:expr) => {
         impl<K: Keys> Subject<K> for Ours<$kind> {
             fn name(&self) -> &'static str {
                 $name
@@ -65,9 +61,8 @@ macro_rules! subject {
                     Way::Single => chunk.keys().for_each(|key| _ = filter.insert(key)),
                     Way::Hashed => _ = filter.insert_batch(chunk.hashes()),
                     Way::Batch => {
-                        let scheme = filter.scheme().clone();
-                        let hash = |key: &K::Key| mayhap::Scheme::hash(&scheme, key);
-                        in_batches(chunk, hashes, hash, |batch| _ = filter.insert_batch(batch));
+                        let scheme = $scheme(filter);
+                        in_batches(chunk, scheme, hashes, |batch| _ = filter.insert_batch(batch));
                     }
                 }
             }
@@ -82,8 +77,7 @@ macro_rules! subject {
                     }
                     Way::Batch => {
                         let mut hits = 0;
-                        let hash = |key: &K::Key| filter.hash(key);
-                        in_batches(chunk, hashes, hash, |batch| {
+                        in_batches(chunk, $scheme(filter), hashes, |batch| {
                             filter.contains_batch(batch, answers);
                             hits += yes(answers);
                         });
@@ -108,5 +102,9 @@ macro_rules! subject {
     };
 }
 
-subject!(Blocked, "mayhap Blocked", |filter| filter.shape().bits());
-subject!(Classic, "mayhap Classic", |filter| filter.shape().bits);
+subject!(Blocked, "mayhap Blocked", |filter: &Blocked| filter.scheme(), |filter| filter
+    .shape()
+    .bits());
+subject!(Classic, "mayhap Classic", |filter: &Classic| *filter.scheme(), |filter| filter
+    .shape()
+    .bits);

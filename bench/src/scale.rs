@@ -3,7 +3,7 @@
 //! The yardstick is making and hashing the URLs on the same threads, which no program that reads
 //! keys can avoid.
 
-use crate::fill::{batches, blocked};
+use crate::fill::{batches, blocked, classic, picked_batches};
 use crate::machine::peak_memory;
 use crate::mix::below;
 use crate::page;
@@ -83,7 +83,7 @@ pub fn run(options: Options, docs: &Path) -> std::io::Result<()> {
 
     let shape = ClassicShape::for_bits(keys, bits);
     let filter = Classic::with_shape(spec, shape).expect("memory for the filter");
-    let (filter, took) = timed(|| crate::fill::one_writer(filter, keys, threads));
+    let (filter, took) = timed(|| classic(filter, keys, threads));
     let found = strangers(&filter, probes, threads);
     say(small("Classic", shape.bits, took, shape.fpr_at(keys), found));
     say(format!("- most memory held at any time: {:.2} GB", peak_memory() as f64 / 1e9));
@@ -147,7 +147,7 @@ where
     F: Contains<Hash = Hash> + Sync,
 {
     let yes = std::sync::atomic::AtomicU64::new(0);
-    crate::fill::picked_batches(ids, threads, &pick, &|hashes| {
+    picked_batches(ids, threads, &pick, &|hashes| {
         let mut answers = Vec::new();
         filter.contains_batch(hashes, &mut answers);
         let found = answers.iter().map(|yes| u64::from(*yes)).sum();

@@ -3,6 +3,10 @@
 //! Chunks of hashes are inserted by one thread and by two in turn, into the same growing filter;
 //! the median of neighbours' ratios counts.
 
+use crate::contest::median;
+use mayhap::{Blocked, Hash, Spec};
+use std::time::Instant;
+
 /// How many times as fast two threads were.
 pub struct Threads {
     pub name: &'static str,
@@ -27,12 +31,7 @@ pub fn measure(keys: u64) -> Vec<Threads> {
     ]
 }
 
-#[cfg(feature = "shared")]
 fn shared(keys: u64) -> Option<f64> {
-    use crate::contest::median;
-    use mayhap::{Blocked, Hash, Spec};
-    use std::time::Instant;
-
     eprintln!("two threads, {keys} keys");
     let spec = Spec::new(keys, 0.01).ok()?;
     let filter = Blocked::new(spec).ok()?.into_shared();
@@ -68,11 +67,6 @@ fn shared(keys: u64) -> Option<f64> {
         ratios.push(one / two);
     }
     median(ratios)
-}
-
-#[cfg(not(feature = "shared"))]
-fn shared(_: u64) -> Option<f64> {
-    None
 }
 
 /// Not there yet.
