@@ -109,20 +109,27 @@ pub fn run<K: Keys>(
             row.bits_per_key = subject.bits() as f64 / keys as f64;
         }
     }
+    let order = order(&rows);
+    // A chunk for each way: lines that one way has just visited would be in cache for the next.
+    let mut chunks = [K::new(), K::new(), K::new()];
     for round in 0..2 * rounds {
         let present = round % 2 == 0;
-        match present {
-            true => chunk.fill_present(keys, round, CHUNK),
-            false => chunk.fill_absent(round, CHUNK),
+        for (way, chunk) in chunks.iter_mut().enumerate() {
+            let draw = 3 * round + way as u64;
+            match present {
+                true => chunk.fill_present(keys, draw, CHUNK),
+                false => chunk.fill_absent(draw, CHUNK),
+            }
         }
         warm.fill_absent(1 << 33 | round, WARM_KEYS);
-        for s in turns(round / 2, subjects.len()) {
-            for row in &mut rows[s] {
-                warm_up(&mut *subjects[s], &warm);
-                let mut hits = 0;
-                let time = timed(&chunk, |chunk| hits = subjects[s].contains(row.way, chunk));
-                row.note(present, time, hits);
-            }
+        for turn in turns(round / 2, order.len()) {
+            let (s, r) = order[turn];
+            let (subject, row) = (&mut subjects[s], &mut rows[s][r]);
+            warm_up(&mut **subject, &warm);
+            let mut hits = 0;
+            let chunk = &chunks[row.way as usize];
+            let time = timed(chunk, |chunk| hits = subject.contains(row.way, chunk));
+            row.note(present, time, hits);
         }
     }
     Contest { sort: K::NAME, keys, fpr, rows: rows.into_iter().flatten().collect() }
@@ -156,6 +163,18 @@ fn rows_of<K: Keys>(subject: &dyn Subject<K>) -> Vec<Row> {
         lost: 0,
     };
     subject.ways().iter().map(row).collect()
+}
+
+/// The order of asking: rows of one filter far apart, so that the others come between and take
+/// the cache.
+fn order(rows: &[Vec<Row>]) -> Vec<(usize, usize)> {
+    let mut parts = [vec![], vec![], vec![]];
+    for (s, rows) in rows.iter().enumerate() {
+        for r in 0..rows.len() {
+            parts[(r + s) % 3].push((s, r));
+        }
+    }
+    parts.concat()
 }
 
 /// Everybody once, each round starting with another one.

@@ -58,7 +58,9 @@ fn speed(contest: &Contest) -> Vec<(String, String)> {
 
 /// Rivals with less memory and no more wrong answers than `Blocked`.
 fn memory(contest: &Contest) -> Vec<(String, String)> {
-    let Some(ours) = contest.row("mayhap Blocked", Way::Batch) else { return Vec::new() };
+    // Bits are bits, whatever the keys: one sort says it all.
+    let ours = contest.row("mayhap Blocked", Way::Batch).filter(|_| contest.sort == "u64");
+    let Some(ours) = ours else { return Vec::new() };
     let better = |rival: &&Row| {
         let (rate, error) = rival.rate();
         let as_good = rate - 2.0 * error <= 1.02 * ours.rate().0.max(contest.fpr);
