@@ -3,13 +3,21 @@
 //! Leaves own bits; composites own leaves and a policy. Every kind has the same methods by the
 //! same names; the traits are for code that is generic over kinds.
 
+#[cfg(feature = "bitmap")]
+mod bitmap;
 mod blocked;
+mod bulk;
 mod classic;
+mod counting;
 mod merge;
 mod shared;
 
+#[cfg(feature = "bitmap")]
+pub use bitmap::{Bitmap, NotAnInteger};
 pub use blocked::Blocked;
+pub use bulk::{Part, Scatter};
 pub use classic::Classic;
+pub use counting::Counting;
 pub use merge::MergeError;
 pub(crate) use merge::{same, same_scheme};
 pub use shared::{Shared, SharedBlocked, SharedClassic};
@@ -63,3 +71,6 @@ pub trait Remove: Insert {
         self.remove_hash(self.hash(key))
     }
 }
+
+#[cfg(test)]
+mod tests;
