@@ -8,9 +8,9 @@ const LEFT: f64 = 70.0;
 const RIGHT: f64 = 640.0;
 const TOP: f64 = 50.0;
 const BOTTOM: f64 = 420.0;
-const COLOURS: [&str; 10] = [
+const COLOURS: [&str; 16] = [
     "#c2410c", "#1d4ed8", "#047857", "#7c3aed", "#b91c1c", "#0e7490", "#a16207", "#be185d",
-    "#4d7c0f", "#525252",
+    "#4d7c0f", "#525252", "#f59e0b", "#60a5fa", "#34d399", "#c084fc", "#fb7185", "#94a3b8",
 ];
 
 /// A logarithmic axis with the values to mark on it.

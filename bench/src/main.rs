@@ -80,7 +80,7 @@ fn scale(arguments: &[String]) -> Result<(), String> {
         let given = value(argument, rest.next())?;
         match argument.as_str() {
             "--keys" => options.keys = number(given)?,
-            "--threads" => options.threads = number(given)?,
+            "--threads" => options.threads = number(given)?.clamp(1, 1024),
             "--probes" => options.probes = number(given)?,
             "--docs" => docs = PathBuf::from(given),
             _ => return Err(format!("{argument}: unknown\n{USAGE}")),

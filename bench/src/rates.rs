@@ -2,7 +2,7 @@
 //! answers compared with the target.
 
 use crate::mix::splitmix;
-use mayhap::{Blocked, Classic, Contains, Hash, Insert, Spec};
+use mayhap::{Blocked, Classic, Contains, Counting, Hash, Insert, Spec};
 
 /// Keys in the filters.
 const KEYS: u64 = 1_000_000;
@@ -40,6 +40,8 @@ pub fn all(targets: &[f64]) -> Vec<Rate> {
         rates.push(measure("Classic", *target, classic.shape().bits, &classic));
         let blocked = filled(Blocked::new(spec).expect("memory for a filter"));
         rates.push(measure("Blocked", *target, blocked.shape().bits(), &blocked));
+        let counting = filled(Counting::new(spec).expect("memory for a filter"));
+        rates.push(measure("Counting", *target, 8 * counting.as_bytes().len() as u64, &counting));
         #[cfg(feature = "fuse")]
         rates.push(crate::fuse::rate(spec, member));
     }

@@ -3,7 +3,7 @@
 //! The yardstick is making and hashing the URLs on the same threads, which no program that reads
 //! keys can avoid.
 
-use crate::fill::{batches, blocked, classic, picked_batches};
+use crate::fill::{batches, hash_urls, partitioned, shared};
 use crate::machine::peak_memory;
 use crate::mix::below;
 use crate::page;
@@ -48,7 +48,7 @@ pub fn run(options: Options, docs: &Path) -> std::io::Result<()> {
         _ = writeln!(text, "{line}");
     };
     let start = Instant::now();
-    batches(0..keys, threads, &|hashes| _ = std::hint::black_box(hashes.len()));
+    batches(0..keys, threads, &|i| i, &|hashes| _ = std::hint::black_box(hashes.len()));
     let alone = start.elapsed().as_secs_f64();
     say(format!("- making and hashing the URLs alone: {alone:.1} s"));
 
@@ -83,7 +83,7 @@ pub fn run(options: Options, docs: &Path) -> std::io::Result<()> {
 
     let shape = ClassicShape::for_bits(keys, bits);
     let filter = Classic::with_shape(spec, shape).expect("memory for the filter");
-    let (filter, took) = timed(|| classic(filter, keys, threads));
+    let (filter, took) = timed(|| shared(filter, keys, threads));
     let found = strangers(&filter, probes, threads);
     say(small("Classic", shape.bits, took, shape.fpr_at(keys), found));
     say(format!("- most memory held at any time: {:.2} GB", peak_memory() as f64 / 1e9));
@@ -91,6 +91,12 @@ pub fn run(options: Options, docs: &Path) -> std::io::Result<()> {
         page::write_scale(docs, &text)?;
     }
     Ok(())
+}
+
+/// Fill with all URLs from all threads.
+fn blocked(mut filter: Blocked, keys: u64, threads: u64) -> Blocked {
+    partitioned(&mut filter, keys, threads, &|ids, each| hash_urls(ids, &|i| i, each));
+    filter
 }
 
 fn small(kind: &str, bits: u64, took: f64, planned: f64, (rate, error): (f64, f64)) -> String {
@@ -147,7 +153,7 @@ where
     F: Contains<Hash = Hash> + Sync,
 {
     let yes = std::sync::atomic::AtomicU64::new(0);
-    picked_batches(ids, threads, &pick, &|hashes| {
+    batches(ids, threads, &pick, &|hashes| {
         let mut answers = Vec::new();
         filter.contains_batch(hashes, &mut answers);
         let found = answers.iter().map(|yes| u64::from(*yes)).sum();

@@ -4,8 +4,13 @@
 //! the median of neighbours' ratios counts.
 
 use crate::contest::median;
+use crate::fill::partitioned;
 use mayhap::{Blocked, Hash, Spec};
+use std::ops::Range;
 use std::time::Instant;
+
+/// Whole builds of each sort.
+const BUILDS: u32 = 7;
 
 /// How many times as fast two threads were.
 pub struct Threads {
@@ -69,7 +74,23 @@ fn shared(keys: u64) -> Option<f64> {
     median(ratios)
 }
 
-/// Not there yet.
-fn bulk(_: u64) -> Option<f64> {
-    None
+/// Whole builds, by turns.
+fn bulk(keys: u64) -> Option<f64> {
+    let mut filter = Blocked::new(Spec::new(keys, 0.01).ok()?).ok()?;
+    let hashes: Vec<Hash> = (0..keys).map(|i| Hash(crate::mix::splitmix(i))).collect();
+    let source = |ids: Range<u64>, each: &mut dyn FnMut(&[Hash])| {
+        each(&hashes[ids.start as usize..ids.end as usize]);
+    };
+    let mut ratios = Vec::new();
+    for _ in 0..BUILDS {
+        filter.clear();
+        let start = Instant::now();
+        filter.insert_batch(&hashes);
+        let one = start.elapsed();
+        filter.clear();
+        let start = Instant::now();
+        partitioned(&mut filter, keys, 2, &source);
+        ratios.push(one.as_secs_f64() / start.elapsed().as_secs_f64());
+    }
+    median(ratios)
 }
