@@ -17,6 +17,8 @@ pub struct Options {
     pub quick: bool,
     /// Slow rivals at 100M keys too.
     pub all: bool,
+    /// Only the contests of this many keys, printed but not written to the page.
+    pub only: Option<u64>,
 }
 
 /// `Fuse` against xorf at one size; ratios above 1 are in our favour.
@@ -43,7 +45,7 @@ pub fn run(options: Options, docs: &Path) -> std::io::Result<()> {
     let mut contests = Vec::new();
     for keys in [100_000, 5_000_000, 100_000_000] {
         let large = keys > 50_000_000;
-        if large && options.quick {
+        if (large && options.quick) || options.only.is_some_and(|only| only != keys) {
             continue;
         }
         for fpr in [0.01, 0.001] {
@@ -53,6 +55,9 @@ pub fn run(options: Options, docs: &Path) -> std::io::Result<()> {
                 contests.push(contest::<UrlKeys>(keys, fpr, options));
             }
         }
+    }
+    if options.only.is_some() {
+        return Ok(());
     }
     let targets: &[f64] =
         if options.quick { &[0.05, 0.01, 0.001] } else { &[0.05, 0.01, 0.001, 0.0001] };
@@ -79,7 +84,9 @@ fn contest<K: Keys>(keys: u64, fpr: f64, options: Options) -> Contest {
     if options.all || keys <= 50_000_000 {
         subjects.extend(rivals::slow(keys, fpr));
     }
-    contest::run(keys, fpr, if options.quick { 24 } else { 64 }, subjects)
+    let contest = contest::run(keys, fpr, if options.quick { 24 } else { 64 }, subjects);
+    eprintln!("{}", report::contest_section(&contest));
+    contest
 }
 
 #[cfg(feature = "fuse")]

@@ -1,7 +1,7 @@
 //! Measurements of mayhap, side by side with its rivals.
 //!
 //! ```text
-//! mayhap-bench engine [--quick] [--all] [--docs DIR]
+//! mayhap-bench engine [--quick] [--all] [--only 1e5|5e6|1e8] [--docs DIR]
 //! mayhap-bench scale  [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
 //! mayhap-bench urls OUTDIR [LINES] [SEED]
 //! ```
@@ -36,7 +36,7 @@ mod urls;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: mayhap-bench engine [--quick] [--all] [--docs DIR]
+const USAGE: &str = "usage: mayhap-bench engine [--quick] [--all] [--only 1e5|5e6|1e8] [--docs DIR]
        mayhap-bench scale [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
        mayhap-bench urls OUTDIR [LINES=10000000] [SEED=20261115]";
 
@@ -65,6 +65,7 @@ fn engine(arguments: &[String]) -> Result<(), String> {
         match argument.as_str() {
             "--quick" => options.quick = true,
             "--all" => options.all = true,
+            "--only" => options.only = Some(number(value(argument, rest.next())?)?),
             "--docs" => docs = PathBuf::from(value(argument, rest.next())?),
             _ => return Err(format!("{argument}: unknown\n{USAGE}")),
         }

@@ -98,7 +98,8 @@ fn losses_list(findings: &Findings) -> String {
     if list.is_empty() { "Nowhere in this run.\n".to_owned() } else { list }
 }
 
-fn contest_section(contest: &Contest) -> String {
+/// The table of one contest.
+pub fn contest_section(contest: &Contest) -> String {
     let line = contest.row("random line", Way::Hashed);
     let rows: Vec<_> = contest.rows.iter().map(|row| contest_row(row, line)).collect();
     let head = ["filter", "way", "insert ns", "hit ns", "miss ns", "hit / line", "miss / line"];
