@@ -41,8 +41,7 @@ const INSERT: Times = |row| &row.insert;
 
 /// All bars, in the order of the promise.
 pub fn all(findings: &Findings) -> Vec<Bar> {
-    let mut bars = large(findings);
-    bars.extend(cached(findings));
+    let mut bars = speed(&findings.contests);
     for threads in &findings.threads {
         bars.push(Bar::at_least(threads.name, threads.bar, threads.speedup));
     }
@@ -59,8 +58,15 @@ pub fn all(findings: &Findings) -> Vec<Bar> {
     bars
 }
 
-fn find(findings: &Findings, keys: u64) -> Option<&Contest> {
-    findings.contests.iter().find(|c| c.keys == keys && c.fpr == 0.01 && c.sort == "u64")
+/// The bars that contests decide.
+pub fn speed(contests: &[Contest]) -> Vec<Bar> {
+    let mut bars = large(contests);
+    bars.extend(cached(contests));
+    bars
+}
+
+fn find(contests: &[Contest], keys: u64) -> Option<&Contest> {
+    contests.iter().find(|c| c.keys == keys && c.fpr == 0.01 && c.sort == "u64")
 }
 
 /// How many times as fast as the rival, a round at a time.
@@ -75,8 +81,8 @@ fn speedup(
     ratio(times(rival), times(ours))
 }
 
-fn large(findings: &Findings) -> Vec<Bar> {
-    let at = find(findings, 100_000_000);
+fn large(contests: &[Contest]) -> Vec<Bar> {
+    let at = find(contests, 100_000_000);
     let against = |ours, way, rival, times| speedup(at, (ours, way), (rival, Way::Single), times);
     let line = |times| {
         let line = ("random line", Way::Hashed);
@@ -104,8 +110,8 @@ fn large(findings: &Findings) -> Vec<Bar> {
     bars
 }
 
-fn cached(findings: &Findings) -> Vec<Bar> {
-    let at = find(findings, 100_000);
+fn cached(contests: &[Contest]) -> Vec<Bar> {
+    let at = find(contests, 100_000);
     let mut bars = Vec::new();
     for (rival, bar) in [(FOLD, 4.0), (SBBF, 1.2)] {
         for (answer, times) in [("hit", HIT), ("miss", MISS)] {

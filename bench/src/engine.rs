@@ -6,7 +6,7 @@ use crate::keys::{Keys, Numbers, UrlKeys};
 use crate::limit::Limit;
 use crate::rates::{self, Rate};
 use crate::threads::{self, Threads};
-use crate::{ours, report, rivals};
+use crate::{bars, ours, report, rivals};
 use mayhap::sizing::BlockedShape;
 use std::path::Path;
 
@@ -57,6 +57,8 @@ pub fn run(options: Options, docs: &Path) -> std::io::Result<()> {
         }
     }
     if options.only.is_some() {
+        let run = bars::speed(&contests).into_iter().filter(|bar| bar.ok.is_some());
+        println!("{}", report::bars_table(run.collect()));
         return Ok(());
     }
     let targets: &[f64] =

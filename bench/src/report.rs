@@ -50,7 +50,7 @@ fn text(findings: &Findings) -> String {
     for (name, fact) in machine::facts() {
         _ = writeln!(text, "- {name}: {fact}");
     }
-    _ = write!(text, "\n## Bars\n\n{}", bars_table(findings));
+    _ = write!(text, "\n## Bars\n\n{}", bars_table(bars::all(findings)));
     _ = write!(text, "\n## Where others are better\n\n{}", losses_list(findings));
     text.push_str(
         "\n## Time against size\n\n![hits](bench/hit.svg)\n\n![misses](bench/miss.svg)\n",
@@ -74,7 +74,8 @@ fn text(findings: &Findings) -> String {
     text
 }
 
-fn bars_table(findings: &Findings) -> String {
+/// A table of bars.
+pub fn bars_table(bars: Vec<bars::Bar>) -> String {
     let row = |bar: bars::Bar| {
         let ok = match bar.ok {
             Some(true) => "yes",
@@ -83,7 +84,7 @@ fn bars_table(findings: &Findings) -> String {
         };
         vec![bar.what, bar.bar, bar.reached, ok.to_owned()]
     };
-    let rows: Vec<_> = bars::all(findings).into_iter().map(row).collect();
+    let rows: Vec<_> = bars.into_iter().map(row).collect();
     table(&["what", "bar", "reached", "ok"], &rows)
 }
 
