@@ -1,12 +1,12 @@
 //! Everything that touches memory for speed: dispatch here, one instruction set a file, and the
 //! only `unsafe` of the crate. `scalar` is the truth the others are tested against.
 
-mod load;
+mod fuse;
 mod pages;
 mod prefetch;
 mod scalar;
 
-pub(crate) use load::load_three;
+pub(crate) use fuse::{Shard, Table, Turned};
 pub use pages::{Atomics, Pages};
 pub(crate) use prefetch::prefetch;
 
