@@ -144,7 +144,7 @@ impl<B: AsRef<[u8]>> Fuse<B> {
     /// The false-positive rate: 2⁻ʷ in shards with keys, and the hashes' own collisions.
     pub fn fpr_now(&self) -> f64 {
         let in_slots = 0.5f64.powi(self.width() as i32);
-        let rate = |shard: &Shard| shard.settled().map_or(in_slots, |answer| answer.into());
+        let rate = |shard: &Shard| shard.settled().map_or(in_slots, f64::from);
         let mean = self.table.shards().iter().map(rate).sum::<f64>() / self.shards() as f64;
         (mean + hash_floor(self.keys)).min(1.0)
     }

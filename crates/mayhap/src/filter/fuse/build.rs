@@ -27,12 +27,17 @@ impl Fuse {
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Fuse, SpecError> {
         let scheme = spec.scheme();
-        Fuse::from_hashes(spec, &mut keys.into_iter().map(|key| scheme.hash(key)).collect())
+        let mut hashes: Vec<Hash> = keys.into_iter().map(|key| scheme.hash(key)).collect();
+        Fuse::from_hashes(spec, &mut hashes)
     }
 
     /// A filter of these hashed keys; equal ones count once. The hashes are left in some other
     /// order, and some of them overwritten.
-    pub fn from_hashes(spec: Spec, hashes: &mut Vec<Hash>) -> Result<Fuse, SpecError> {
+    ///
+    /// It never fails for want of a place: a shard that finds none (numbers contrived to collide
+    /// can do that, hashes of keys do not) answers "maybe" to everything, and
+    /// [`fpr_now`](Fuse::fpr_now) tells.
+    pub fn from_hashes(spec: Spec, hashes: &mut [Hash]) -> Result<Fuse, SpecError> {
         let mut building = Building::new(spec, hashes.len() as u64)?;
         let shards = building.shards;
         building.shards(0..shards, hashes)?;
@@ -45,7 +50,7 @@ impl Fuse {
     /// the function it is called with. It is called once where `max_hashes` hold all of them;
     /// otherwise once to count, and then again and again, and each time the hashes of some shards
     /// are kept, at most `max_hashes` in all (or one shard's, 1 to 2 million of them). Beside
-    /// these there is only the filter itself and some 30 MB.
+    /// these there is only the filter itself and some 40 MB.
     ///
     /// Every pass must give the same hashes, in any order: where one gives others than the first
     /// the answer is [`SpecError::Passes`], never a filter in which some are missing. The filter
@@ -157,7 +162,10 @@ impl Kept {
 
     fn clear(&mut self, most: u64) {
         self.hashes.clear();
-        *self = Kept { hashes: take(&mut self.hashes), ..Kept::new(most as usize) };
+        *self = Kept {
+            hashes: take(&mut self.hashes),
+            ..Kept::new(usize::try_from(most).unwrap_or(usize::MAX))
+        };
     }
 
     fn push(&mut self, hash: Hash) {

@@ -52,24 +52,37 @@ impl Peeler {
 
     /// Find an order for a shard's hashes, and remember it. Equal ones count once.
     pub fn peel(&mut self, hashes: &mut [Hash]) -> Result<Peeled, SpecError> {
-        let order = self.attempt(hashes, 0)?;
-        if order.is_some() {
-            return Ok(Peeled { keys: hashes.len(), order });
-        }
-        // Equal hashes cannot be peeled apart. They are looked for only now: many inputs have
-        // none, and sorting costs as much as peeling.
-        let keys = distinct_to_front(hashes);
-        let first = u32::from(keys == hashes.len());
-        for number in first..TRIES {
+        let mut keys = hashes.len();
+        let mut sorted = false;
+        let mut number = 0;
+        while number < TRIES {
             let order = self.attempt(&hashes[..keys], number)?;
             if order.is_some() {
                 return Ok(Peeled { keys, order });
             }
+            number += 1;
+            // Equal hashes cannot be peeled apart. They are looked for only now: many inputs have
+            // none, and sorting costs as much as peeling.
+            if !sorted && (self.has_pairs() || number > 1) {
+                sorted = true;
+                keys = distinct_to_front(hashes);
+                if keys < hashes.len() {
+                    number = 0;
+                }
+            }
+            self.cells.as_mut().fill(0);
+            self.counts.as_mut().fill(0);
         }
         Ok(Peeled { keys, order: None })
     }
 
-    /// One try: `None` where there is no order.
+    /// Whether, in what could not be peeled, two equal hashes are all that looks at some slot.
+    fn has_pairs(&mut self) -> bool {
+        let counts = self.counts.as_ref();
+        self.cells.words_mut().iter().zip(counts).any(|(cell, count)| *cell == 0 && *count > 0)
+    }
+
+    /// One try: `None` where there is no order, and then what could not be peeled is left.
     fn attempt(
         &mut self,
         hashes: &[Hash],
@@ -85,8 +98,6 @@ impl Peeler {
         if self.gather(segments, shard, hashes.len()) && self.order(segments, shard, hashes.len()) {
             return Ok(Some((segments, shard)));
         }
-        self.cells.as_mut().fill(0);
-        self.counts.as_mut().fill(0);
         Ok(None)
     }
 
@@ -151,9 +162,9 @@ impl Peeler {
         let mut done = 0;
         for begin in (0..count).step_by(STRETCH) {
             let mut waiting = 0;
-            for slot in begin..count.min(begin + STRETCH) {
+            for (slot, count) in (begin..).zip(&counts[begin..count.min(begin + STRETCH)]) {
                 lonely[waiting] = slot as u64;
-                waiting += usize::from(counts[slot] == 1);
+                waiting += usize::from(*count == 1);
             }
             while waiting > 0 {
                 waiting -= 1;

@@ -119,6 +119,17 @@ fn wrong_parts_are_refused() {
     }
 }
 
+/// What a builder writes that found no place for a shard's keys.
+#[test]
+fn a_shard_given_up_is_maybe_for_all() {
+    let mut bytes = vec![0; 64];
+    bytes[..16].copy_from_slice(&Shard::blank(true).record(64));
+    bytes[16..32].copy_from_slice(&Shard::blank(false).record(64));
+    let filter = Fuse::from_bytes(spec(0.01), 1, 2, 7, bytes).unwrap();
+    assert!(filter.contains_hash(Hash(0)) && !filter.contains_hash(Hash(u64::MAX)));
+    assert!((filter.fpr_now() - 0.5).abs() < 1e-9);
+}
+
 /// Bytes that change their length after they were checked.
 #[test]
 fn a_body_that_shrinks_is_no_way_out() {
@@ -183,7 +194,7 @@ fn golden_false_positives() {
 fn many_shards_and_bounded_memory_make_the_same_bytes() {
     let all = hashes(0, 3_300_000);
     let with_doubles = || all.iter().chain(&all[..1000]).copied();
-    let whole = Fuse::from_hashes(spec(0.01), &mut with_doubles().collect()).unwrap();
+    let whole = Fuse::from_hashes(spec(0.01), &mut with_doubles().collect::<Vec<_>>()).unwrap();
     assert_eq!((whole.keys(), whole.shards()), (3_300_000, 3));
     assert!(all.iter().all(|hash| whole.contains_hash(*hash)));
     for (max_hashes, expected) in [(usize::MAX, 1), (3_400_000, 1), (2_300_000, 3), (0, 4)] {
@@ -216,12 +227,17 @@ fn passes_that_differ_are_an_error() {
 }
 
 #[test]
-fn three_hundred_thousand_keys_twice() {
-    let mut twice = hashes(0, 300_000);
-    twice.extend_from_within(..);
-    let filter = Fuse::from_hashes(spec(0.001), &mut twice).unwrap();
+fn three_hundred_thousand_keys_twice_and_thrice() {
+    let alone = built(0.001, 0, 300_000);
+    let mut all = hashes(0, 300_000);
+    all.extend_from_within(..);
+    let filter = Fuse::from_hashes(spec(0.001), &mut all.clone()).unwrap();
     assert_eq!(filter.keys(), 300_000);
-    assert!(filter.as_bytes() == built(0.001, 0, 300_000).as_bytes());
+    assert!(filter.as_bytes() == alone.as_bytes());
+    all.extend_from_within(..300_000);
+    let filter = Fuse::from_hashes(spec(0.001), &mut all).unwrap();
+    assert_eq!(filter.keys(), 300_000);
+    assert!(filter.as_bytes() == alone.as_bytes());
     assert!(hashes(0, 300_000).iter().all(|hash| filter.contains_hash(*hash)));
 }
 
