@@ -206,11 +206,17 @@ impl Table {
             Load::Whole1 => self.ask::<1, true>(bytes, hash),
             Load::Whole2 => self.ask::<2, true>(bytes, hash),
             Load::Whole4 => self.ask::<4, true>(bytes, hash),
-            Load::Bits1 => self.ask::<1, false>(bytes, hash),
-            Load::Bits2 => self.ask::<2, false>(bytes, hash),
-            Load::Bits4 => self.ask::<4, false>(bytes, hash),
-            Load::Bits8 => self.ask::<8, false>(bytes, hash),
+            Load::Bits1 => self.ask_bits::<1>(bytes, hash),
+            Load::Bits2 => self.ask_bits::<2>(bytes, hash),
+            Load::Bits4 => self.ask_bits::<4>(bytes, hash),
+            Load::Bits8 => self.ask_bits::<8>(bytes, hash),
         }
+    }
+
+    /// Not inlined: seven copies side by side would leave each other no registers.
+    #[inline(never)]
+    fn ask_bits<const BYTES: usize>(&self, bytes: &[u8], hash: Hash) -> bool {
+        self.ask::<BYTES, false>(bytes, hash)
     }
 
     /// One answer a hash.
