@@ -44,13 +44,18 @@ fn found(line: &Line, products: __m256i, ones: __m256i) -> bool {
 #[target_feature(enable = "avx2,bmi2")]
 #[inline]
 fn set(line: &mut Line, products: __m256i, probes: usize) {
-    let mut positions = [0u32; 8];
-    // SAFETY: the array is 32 writable bytes, and `storeu` needs no alignment.
+    let (mut words, mut bits) = ([0u32; 8], [0u32; 8]);
+    let place = _mm256_and_si256(_mm256_srli_epi32::<23>(products), _mm256_set1_epi32(31));
+    let bit = _mm256_sllv_epi32(_mm256_set1_epi32(1), place);
+    // SAFETY: the arrays are 32 writable bytes each, and `storeu` needs no alignment.
     unsafe {
-        _mm256_storeu_si256(positions.as_mut_ptr().cast(), _mm256_srli_epi32::<23>(products));
+        _mm256_storeu_si256(words.as_mut_ptr().cast(), _mm256_srli_epi32::<28>(products));
+        _mm256_storeu_si256(bits.as_mut_ptr().cast(), bit);
     }
-    for at in positions.iter().take(probes) {
-        line[(at >> 3) as usize & 63] |= 1 << (at & 7);
+    let (line, _) = line.as_chunks_mut::<4>();
+    for (word, bit) in words.iter().zip(bits).take(probes) {
+        let word = &mut line[*word as usize & 15];
+        *word = (u32::from_le_bytes(*word) | bit).to_le_bytes();
     }
 }
 
@@ -97,6 +102,24 @@ fn line_insert<const WIDE: bool>(line: &mut Line, hash: Hash, lanes: Lanes) -> b
             set(line, second, lanes.probes.saturating_sub(8));
             new = true;
         }
+    }
+    new
+}
+
+/// One key, one line, at most eight probes: nothing that the caller could have done is left to do
+/// here, because a call cannot be inlined and every instruction keeps the next key's miss waiting.
+#[target_feature(enable = "avx2,bmi2")]
+pub(super) fn one_contains(line: &Line, half: u32, probes: u32) -> bool {
+    found(line, products(half), lanes(probes).first)
+}
+
+/// As [`one_contains`].
+#[target_feature(enable = "avx2,bmi2")]
+pub(super) fn one_insert(line: &mut Line, half: u32, probes: u32) -> bool {
+    let products = products(half);
+    let new = !found(line, products, lanes(probes).first);
+    if new {
+        set(line, products, probes as usize);
     }
     new
 }

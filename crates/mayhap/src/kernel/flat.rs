@@ -4,7 +4,7 @@
 //! after two probes on average. So a key goes through rounds of one, two and all further probes,
 //! and only those still alive have the next round's bits fetched.
 
-use super::prefetch;
+use super::{CACHED, prefetch};
 use crate::scheme::Scheme;
 
 /// Keys in flight. Their lines must stay in the first-level cache until they are looked at.
@@ -42,6 +42,12 @@ pub(crate) fn contains_batch<S: Scheme>(
     hashes: &[S::Hash],
     answers: &mut [bool],
 ) {
+    if bytes.len() <= CACHED {
+        for (hash, answer) in hashes.iter().zip(answers) {
+            *answer = scheme.positions(*hash, bits, probes).all(|at| bit(bytes, at));
+        }
+        return;
+    }
     let fetch_first = |hash: &S::Hash| {
         scheme.positions(*hash, bits, 1).for_each(|at| fetch(bytes, at));
     };
@@ -98,6 +104,13 @@ pub(crate) fn insert_batch<S: Scheme>(
     hashes: &[S::Hash],
     mut report: impl FnMut(usize, bool),
 ) {
+    if bytes.len() <= CACHED {
+        for (i, hash) in hashes.iter().enumerate() {
+            let positions = scheme.positions(*hash, bits, probes);
+            report(i, positions.fold(false, |new, at| set(bytes, at) | new));
+        }
+        return;
+    }
     let probes_in = probes as usize;
     let mut ring = vec![0; AHEAD * probes_in];
     for i in 0..hashes.len() + AHEAD {

@@ -28,6 +28,9 @@ use crate::sizing::BlockedShape;
 /// 512 bits, the first in the lowest bit of the first byte.
 pub(crate) type Line = [u8; 64];
 
+/// Arrays of so few bytes stay in the second-level cache; asking ahead only costs time.
+const CACHED: usize = 256 << 10;
+
 /// Every machine with AVX2 has BMI2 too, whose multiply spares the loops two moves a key.
 /// Detection is one load of a cached answer.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -79,15 +82,36 @@ pub(crate) fn vectorized<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
+/// One line a key and one vector of probes: the common filter, with a way in of its own.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+fn is_simple(shape: BlockedShape) -> bool {
+    shape.lines_per_key == 1 && shape.probes_per_line <= 8
+}
+
 /// May this key be in? All of its lines must agree.
-#[inline]
+#[inline(always)]
 pub(crate) fn contains(lines: &[Line], shape: BlockedShape, hash: Hash) -> bool {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if is_simple(shape) && has_avx2() {
+        let line = &lines[scalar::line_of(hash, lines.len() as u64)];
+        // SAFETY: AVX2 and BMI2 were detected above; the callee asks nothing else.
+        return unsafe {
+            avx2::one_contains(line, scalar::first_half(hash), shape.probes_per_line)
+        };
+    }
     dispatch!(contains(lines, shape, hash))
 }
 
 /// Set the key's bits; whether any was clear.
-#[inline]
+#[inline(always)]
 pub(crate) fn insert(lines: &mut [Line], shape: BlockedShape, hash: Hash) -> bool {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if is_simple(shape) && has_avx2() {
+        let line = &mut lines[scalar::line_of(hash, lines.len() as u64)];
+        // SAFETY: AVX2 and BMI2 were detected above; the callee asks nothing else.
+        return unsafe { avx2::one_insert(line, scalar::first_half(hash), shape.probes_per_line) };
+    }
     dispatch!(insert(lines, shape, hash))
 }
 

@@ -4,15 +4,13 @@
 //! "Prefetch 32, then probe 32" was the road not taken: memory idles while the probes run, and
 //! that costs half of the speed.
 
-use super::{Line, prefetch, scalar};
+use super::{CACHED, Line, prefetch, scalar};
 use crate::hash::Hash;
 use crate::sizing::BlockedShape;
 
 /// How many keys the prefetches run ahead. A core has 10 to 20 outstanding misses; twice that
 /// rides out the uneven ones. Measured flat from 24 to 64.
 const AHEAD: usize = 32;
-/// Arrays of so few lines stay in the second-level cache; asking ahead only costs time.
-const CACHED: usize = (256 << 10) / size_of::<Line>();
 /// Keys whose further lines are fetched together; their lines must fit the first-level cache.
 const CHUNK: usize = 128;
 
@@ -70,7 +68,7 @@ pub(super) fn contains(
 ) {
     let count = lines.len() as u64;
     let first = |hash: Hash| contains(&lines[scalar::line_of(hash, count)], hash);
-    if lines.len() <= CACHED && shape.lines_per_key == 1 {
+    if lines.as_flattened().len() <= CACHED && shape.lines_per_key == 1 {
         hashes.iter().zip(answers).for_each(|(hash, answer)| *answer = first(*hash));
         return;
     }
