@@ -3,7 +3,7 @@
 use super::{Contains, Insert, MergeError, same, same_scheme};
 use crate::Key;
 use crate::hash::Hash;
-use crate::kernel::{self, Line, Pages};
+use crate::kernel::{self, Line, Pages, Single};
 use crate::scheme::{Native, Scheme};
 use crate::sizing::{BlockedShape, LINE_BITS};
 use crate::spec::{Spec, SpecError};
@@ -29,7 +29,7 @@ use std::fmt;
 #[derive(Clone, Debug)]
 pub struct Blocked<B = Pages> {
     bits: B,
-    shape: BlockedShape,
+    single: Single,
     spec: Spec,
     keys: u64,
 }
@@ -51,11 +51,11 @@ impl Blocked {
 
     /// For parts that came out of a filter before, or were made to fit.
     pub(super) fn assemble(spec: Spec, shape: BlockedShape, keys: u64, bits: Pages) -> Blocked {
-        Blocked { bits, shape, spec, keys }
+        Blocked { bits, single: Single::new(shape), spec, keys }
     }
 
     pub(super) fn into_parts(self) -> (Spec, BlockedShape, u64, Pages) {
-        (self.spec, self.shape, self.keys, self.bits)
+        (self.spec, self.shape(), self.keys, self.bits)
     }
 
     /// Insert a key. `true`: it was certainly new.
@@ -67,7 +67,7 @@ impl Blocked {
     /// Insert a hashed key. `true`: it was certainly new.
     #[inline]
     pub fn insert_hash(&mut self, hash: Hash) -> bool {
-        let new = kernel::insert(lines_mut(&mut self.bits), self.shape, hash);
+        let new = self.single.insert(lines_mut(&mut self.bits), hash);
         self.keys = self.keys.saturating_add(new.into());
         new
     }
@@ -75,8 +75,8 @@ impl Blocked {
     /// Insert them all; returns how many were certainly new.
     pub fn insert_batch(&mut self, hashes: &[Hash]) -> u64 {
         let mut new = 0;
-        let lines = lines_mut(&mut self.bits);
-        kernel::insert_batch(lines, self.shape, hashes, |_, is_new| new += u64::from(is_new));
+        let (shape, lines) = (self.shape(), lines_mut(&mut self.bits));
+        kernel::insert_batch(lines, shape, hashes, |_, is_new| new += u64::from(is_new));
         self.keys = self.keys.saturating_add(new);
         new
     }
@@ -85,8 +85,8 @@ impl Blocked {
     pub fn insert_batch_new(&mut self, hashes: &[Hash], new: &mut Vec<bool>) {
         new.clear();
         new.resize(hashes.len(), false);
-        let lines = lines_mut(&mut self.bits);
-        kernel::insert_batch(lines, self.shape, hashes, |i, is_new| new[i] = is_new);
+        let (shape, lines) = (self.shape(), lines_mut(&mut self.bits));
+        kernel::insert_batch(lines, shape, hashes, |i, is_new| new[i] = is_new);
         let count = new.iter().map(|new| u64::from(*new)).sum();
         self.keys = self.keys.saturating_add(count);
     }
@@ -125,9 +125,9 @@ impl Blocked {
         other: &Blocked<C>,
         with: impl Fn(u8, u8) -> u8,
     ) -> Result<(), MergeError> {
-        same("lines", self.shape.lines, other.shape.lines)?;
-        same("lines a key", self.shape.lines_per_key, other.shape.lines_per_key)?;
-        same("probes a line", self.shape.probes_per_line, other.shape.probes_per_line)?;
+        same("lines", self.shape().lines, other.shape().lines)?;
+        same("lines a key", self.shape().lines_per_key, other.shape().lines_per_key)?;
+        same("probes a line", self.shape().probes_per_line, other.shape().probes_per_line)?;
         same_scheme(&self.spec.scheme(), &other.spec.scheme())?;
         let theirs = other.bits.as_ref().iter();
         for (ours, theirs) in self.bits.as_mut().iter_mut().zip(theirs) {
@@ -143,7 +143,7 @@ impl<B: AsRef<[u8]>> Blocked<B> {
     /// are not as many as the shape says.
     pub(crate) fn from_parts(spec: Spec, shape: BlockedShape, keys: u64, bits: B) -> Option<Self> {
         let fits = bits.as_ref().len() as u64 == shape.bits() / 8 && shape.is_valid();
-        fits.then_some(Blocked { bits, shape, spec, keys })
+        fits.then_some(Blocked { bits, single: Single::new(shape), spec, keys })
     }
 
     /// Whether the key may be in; `false` is certain.
@@ -155,20 +155,20 @@ impl<B: AsRef<[u8]>> Blocked<B> {
     /// Whether the hashed key may be in; `false` is certain.
     #[inline]
     pub fn contains_hash(&self, hash: Hash) -> bool {
-        kernel::contains(lines(&self.bits), self.shape, hash)
+        self.single.contains(lines(&self.bits), hash)
     }
 
     /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
         answers.clear();
         answers.resize(hashes.len(), false);
-        kernel::contains_batch(lines(&self.bits), self.shape, hashes, answers);
+        kernel::contains_batch(lines(&self.bits), self.shape(), hashes, answers);
     }
 
     /// Hash a key once, to ask or insert it later.
     #[inline]
     pub fn hash(&self, key: impl Key) -> Hash {
-        self.spec.scheme().hash(key)
+        self.spec.scheme_ref().hash(key)
     }
 
     /// How keys are hashed.
@@ -183,7 +183,7 @@ impl<B: AsRef<[u8]>> Blocked<B> {
 
     /// How it is laid out.
     pub fn shape(&self) -> BlockedShape {
-        self.shape
+        self.single.shape()
     }
 
     /// Inserts that found their key certainly new (after a merge: an estimate).
@@ -198,21 +198,21 @@ impl<B: AsRef<[u8]>> Blocked<B> {
 
     /// The share of bits that are set.
     pub fn fill(&self) -> f64 {
-        self.ones().map(u64::from).sum::<u64>() as f64 / self.shape.bits() as f64
+        self.ones().map(u64::from).sum::<u64>() as f64 / self.shape().bits() as f64
     }
 
     /// How many distinct keys are in, told from the bits alone.
     pub fn estimate(&self) -> u64 {
-        let keys: f64 = self.ones().map(|ones| keys_in_line(ones, self.shape)).sum();
+        let keys: f64 = self.ones().map(|ones| keys_in_line(ones, self.shape())).sum();
         keys.round() as u64
     }
 
     /// The false-positive rate as the bits stand now.
     pub fn fpr_now(&self) -> f64 {
-        let probes = self.shape.probes_per_line as i32;
+        let probes = self.shape().probes_per_line as i32;
         let hit = |ones: u32| (f64::from(ones) / LINE_BITS as f64).powi(probes);
-        let mean = self.ones().map(hit).sum::<f64>() / self.shape.lines as f64;
-        mean.powi(self.shape.lines_per_key as i32)
+        let mean = self.ones().map(hit).sum::<f64>() / self.shape().lines as f64;
+        mean.powi(self.shape().lines_per_key as i32)
     }
 
     /// Set bits, line by line.
@@ -273,7 +273,7 @@ impl Insert for Blocked {
 
 impl<B: AsRef<[u8]>> fmt::Display for Blocked<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (spec, shape) = (self.spec, self.shape);
+        let (spec, shape) = (self.spec, self.shape());
         write!(
             f,
             "blocked: {} of {} keys, {} bytes, {} probes in {} of {} lines, rate {:.3e} now, {:.3e} at capacity",

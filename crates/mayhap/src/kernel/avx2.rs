@@ -110,14 +110,24 @@ fn line_insert<const WIDE: bool>(line: &mut Line, hash: Hash, lanes: Lanes) -> b
 /// here, because a call cannot be inlined and every instruction keeps the next key's miss waiting.
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn one_contains(line: &Line, half: u32, probes: u32) -> bool {
-    found(line, products(half), lanes(probes).first)
+    found(line, products(half), some_ones(probes))
+}
+
+/// Ones in the first eight lanes or fewer, by a look into a table: one instruction.
+#[target_feature(enable = "avx2,bmi2")]
+#[inline]
+fn some_ones(probes: u32) -> __m256i {
+    const ONES: [u32; 16] = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+    let from = ONES[8 - (probes as usize).min(8)..].as_ptr();
+    // SAFETY: the slice starts at 8 or before, so eight words can be read.
+    unsafe { _mm256_loadu_si256(from.cast()) }
 }
 
 /// As [`one_contains`].
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn one_insert(line: &mut Line, half: u32, probes: u32) -> bool {
     let products = products(half);
-    let new = !found(line, products, lanes(probes).first);
+    let new = !found(line, products, some_ones(probes));
     if new {
         set(line, products, probes as usize);
     }

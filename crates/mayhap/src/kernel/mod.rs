@@ -82,37 +82,66 @@ pub(crate) fn vectorized<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// One line a key and one vector of probes: the common filter, with a way in of its own.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-#[inline(always)]
-fn is_simple(shape: BlockedShape) -> bool {
-    shape.lines_per_key == 1 && shape.probes_per_line <= 8
+/// What a lookup of a single key needs to know before it starts, found out when a filter is made:
+/// every instruction of a lookup keeps the next key's cache miss waiting.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Single {
+    /// The probes, where one line a key and one vector of probes is all there is and the machine
+    /// has such vectors; otherwise 0.
+    simple: u32,
+    shape: BlockedShape,
 }
 
-/// May this key be in? All of its lines must agree.
-#[inline(always)]
-pub(crate) fn contains(lines: &[Line], shape: BlockedShape, hash: Hash) -> bool {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if is_simple(shape) && has_avx2() {
-        let line = &lines[scalar::line_of(hash, lines.len() as u64)];
-        // SAFETY: AVX2 and BMI2 were detected above; the callee asks nothing else.
-        return unsafe {
-            avx2::one_contains(line, scalar::first_half(hash), shape.probes_per_line)
-        };
+impl Single {
+    pub(crate) fn new(shape: BlockedShape) -> Single {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if shape.lines_per_key == 1 && (1..=8).contains(&shape.probes_per_line) && has_avx2() {
+            return Single { simple: shape.probes_per_line, shape };
+        }
+        Single { simple: 0, shape }
     }
-    dispatch!(contains(lines, shape, hash))
+
+    pub(crate) fn shape(&self) -> BlockedShape {
+        self.shape
+    }
+
+    /// May this key be in? All of its lines must agree.
+    #[inline(always)]
+    pub(crate) fn contains(&self, lines: &[Line], hash: Hash) -> bool {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if self.simple != 0 {
+            let line = &lines[scalar::line_of(hash, lines.len() as u64)];
+            // SAFETY: `simple` is not 0, so AVX2 and BMI2 were detected; the callee asks nothing
+            // else.
+            return unsafe { avx2::one_contains(line, scalar::first_half(hash), self.simple) };
+        }
+        contains(lines, &self.shape, hash)
+    }
+
+    /// Set the key's bits; whether any was clear.
+    #[inline(always)]
+    pub(crate) fn insert(&self, lines: &mut [Line], hash: Hash) -> bool {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if self.simple != 0 {
+            let line = &mut lines[scalar::line_of(hash, lines.len() as u64)];
+            // SAFETY: `simple` is not 0, so AVX2 and BMI2 were detected; the callee asks nothing
+            // else.
+            return unsafe { avx2::one_insert(line, scalar::first_half(hash), self.simple) };
+        }
+        insert(lines, &self.shape, hash)
+    }
+}
+
+/// May this key be in? Out of line: the common filter takes the short way above.
+#[inline(never)]
+fn contains(lines: &[Line], shape: &BlockedShape, hash: Hash) -> bool {
+    dispatch!(contains(lines, *shape, hash))
 }
 
 /// Set the key's bits; whether any was clear.
-#[inline(always)]
-pub(crate) fn insert(lines: &mut [Line], shape: BlockedShape, hash: Hash) -> bool {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if is_simple(shape) && has_avx2() {
-        let line = &mut lines[scalar::line_of(hash, lines.len() as u64)];
-        // SAFETY: AVX2 and BMI2 were detected above; the callee asks nothing else.
-        return unsafe { avx2::one_insert(line, scalar::first_half(hash), shape.probes_per_line) };
-    }
-    dispatch!(insert(lines, shape, hash))
+#[inline(never)]
+fn insert(lines: &mut [Line], shape: &BlockedShape, hash: Hash) -> bool {
+    dispatch!(insert(lines, *shape, hash))
 }
 
 /// One answer a hash.

@@ -17,11 +17,12 @@ fn kernels() -> Vec<(&'static str, Contains, Insert)> {
             "one at a time",
             |lines, shape, hashes, answers| {
                 for (hash, answer) in hashes.iter().zip(answers) {
-                    *answer = contains(lines, shape, *hash);
+                    *answer = Single::new(shape).contains(lines, *hash);
                 }
             },
             |lines, shape, hashes, new| {
-                new.extend(hashes.iter().map(|hash| insert(lines, shape, *hash)));
+                let single = Single::new(shape);
+                new.extend(hashes.iter().map(|hash| single.insert(lines, *hash)));
             },
         ),
     ];
