@@ -3,6 +3,8 @@
 
 #[cfg(feature = "std")]
 mod filter;
+#[cfg(feature = "std")]
+pub mod format;
 mod hash;
 #[cfg(feature = "std")]
 mod kernel;
@@ -14,7 +16,9 @@ pub mod sizing;
 mod spec;
 
 #[cfg(feature = "std")]
-pub use filter::{Blocked, Classic, Contains, Insert, MergeError, Remove};
+pub use filter::{
+    AnyFilter, Blocked, Classic, Contains, Insert, Kind, MergeError, Refused, Remove,
+};
 pub use hash::{Hash, Secret};
 #[cfg(feature = "std")]
 pub use kernel::{Atomics, Pages};

@@ -3,10 +3,12 @@
 //! Leaves own bits; composites own leaves and a policy. Every kind has the same methods by the
 //! same names; the traits are for code that is generic over kinds.
 
+mod any;
 mod blocked;
 mod classic;
 mod merge;
 
+pub use any::{AnyFilter, Kind, Refused};
 pub use blocked::Blocked;
 pub use classic::Classic;
 pub use merge::MergeError;

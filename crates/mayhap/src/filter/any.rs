@@ -1,0 +1,266 @@
+//! A filter whose kind is known only when the program runs.
+
+use super::{Blocked, Classic, MergeError, same};
+use crate::Key;
+use crate::hash::Hash;
+use crate::kernel::Pages;
+use crate::scheme::{Native, Scheme};
+use std::fmt;
+
+/// The kinds of filter. Their numbers are written in files: frozen and append-only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(u16)]
+pub enum Kind {
+    /// [`Classic`].
+    Classic = 1,
+    /// [`Blocked`].
+    Blocked = 2,
+    /// Counters in place of bits.
+    Counting = 3,
+    /// Layers that grow.
+    Scalable = 4,
+    /// Generations that are forgotten.
+    Windowed = 5,
+    /// Fingerprints, built once.
+    Fuse = 6,
+    /// An exact set of integers.
+    Bitmap = 7,
+    /// Exact on two known lists.
+    Cascade = 8,
+}
+
+impl Kind {
+    /// Every kind, in the order of their numbers.
+    pub const ALL: [Kind; 8] = [
+        Kind::Classic,
+        Kind::Blocked,
+        Kind::Counting,
+        Kind::Scalable,
+        Kind::Windowed,
+        Kind::Fuse,
+        Kind::Bitmap,
+        Kind::Cascade,
+    ];
+
+    /// The number written in files.
+    pub const fn id(self) -> u16 {
+        self as u16
+    }
+
+    /// The kind with this number.
+    pub fn from_id(id: u16) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.id() == id)
+    }
+
+    /// The name shown to people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Classic => "classic",
+            Kind::Blocked => "blocked",
+            Kind::Counting => "counting",
+            Kind::Scalable => "scalable",
+            Kind::Windowed => "windowed",
+            Kind::Fuse => "fuse",
+            Kind::Bitmap => "bitmap",
+            Kind::Cascade => "cascade",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A filter of any kind that can be saved, for code that learns the kind from a file or a user.
+///
+/// It answers as the kind does, at the cost of one branch a call (one a batch). What a kind
+/// cannot do it refuses with an error that says so. Code that knows its kind should name it.
+///
+/// ```
+/// use mayhap::format::Notes;
+/// use mayhap::{AnyFilter, Blocked, Kind, Spec};
+/// let mut seen = Blocked::new(Spec::new(1_000, 0.01)?)?;
+/// seen.insert("ada");
+/// let file = seen.encode(&Notes::new());
+///
+/// let filter = AnyFilter::open(&file, None)?; // borrows: a mapped file will do
+/// assert_eq!(filter.kind(), Kind::Blocked);
+/// assert!(filter.contains("ada"));
+/// assert!(!filter.contains("eve"));
+///
+/// let mut filter = AnyFilter::decode(&file, None)?; // copies: now it can grow
+/// assert!(filter.insert("eve")?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum AnyFilter<B = Pages> {
+    /// The textbook's.
+    Classic(Classic<Native, B>),
+    /// Of cache lines.
+    Blocked(Blocked<B>),
+}
+
+/// The same expression for every kind.
+macro_rules! each {
+    ($any:expr, $filter:ident => $does:expr) => {
+        match $any {
+            AnyFilter::Classic($filter) => $does,
+            AnyFilter::Blocked($filter) => $does,
+        }
+    };
+}
+
+impl<B: AsRef<[u8]>> AnyFilter<B> {
+    /// Which kind it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            AnyFilter::Classic(_) => Kind::Classic,
+            AnyFilter::Blocked(_) => Kind::Blocked,
+        }
+    }
+
+    /// Whether the key may be in; `false` is certain.
+    pub fn contains(&self, key: impl Key) -> bool {
+        each!(self, filter => filter.contains(key))
+    }
+
+    /// Hash a key once, to ask or insert it later.
+    pub fn hash(&self, key: impl Key) -> Hash {
+        self.scheme().hash(key)
+    }
+
+    /// Whether the hashed key may be in; `false` is certain.
+    pub fn contains_hash(&self, hash: Hash) -> bool {
+        each!(self, filter => filter.contains_hash(hash))
+    }
+
+    /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
+    pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
+        each!(self, filter => filter.contains_batch(hashes, answers));
+    }
+
+    /// How keys are hashed.
+    pub fn scheme(&self) -> Native {
+        match self {
+            AnyFilter::Classic(filter) => *filter.scheme(),
+            AnyFilter::Blocked(filter) => filter.scheme(),
+        }
+    }
+
+    /// The keys it was made for; 0 where nobody said.
+    pub fn capacity(&self) -> u64 {
+        match self {
+            AnyFilter::Classic(filter) => filter.capacity(),
+            AnyFilter::Blocked(filter) => filter.spec().capacity(),
+        }
+    }
+
+    /// The rate it was made for; 0 where nobody said.
+    pub fn fpr(&self) -> f64 {
+        match self {
+            AnyFilter::Classic(filter) => filter.fpr(),
+            AnyFilter::Blocked(filter) => filter.spec().fpr(),
+        }
+    }
+
+    /// The keys counted in.
+    pub fn keys(&self) -> u64 {
+        each!(self, filter => filter.keys())
+    }
+
+    /// Bytes of its arrays.
+    pub fn bytes(&self) -> u64 {
+        each!(self, filter => filter.as_bytes().len() as u64)
+    }
+
+    /// The share of bits that are set.
+    pub fn fill(&self) -> f64 {
+        each!(self, filter => filter.fill())
+    }
+
+    /// How many distinct keys are in, told from the bits alone.
+    pub fn estimate(&self) -> u64 {
+        each!(self, filter => filter.estimate())
+    }
+
+    /// The false-positive rate as the bits stand now.
+    pub fn fpr_now(&self) -> f64 {
+        each!(self, filter => filter.fpr_now())
+    }
+}
+
+impl AnyFilter {
+    /// Insert a key. `true`: it was certainly new.
+    pub fn insert(&mut self, key: impl Key) -> Result<bool, Refused> {
+        Ok(each!(self, filter => filter.insert(key)))
+    }
+
+    /// Insert them all; returns how many were certainly new.
+    pub fn insert_batch(&mut self, hashes: &[Hash]) -> Result<u64, Refused> {
+        Ok(each!(self, filter => filter.insert_batch(hashes)))
+    }
+
+    /// Forget everything.
+    pub fn clear(&mut self) -> Result<(), Refused> {
+        each!(self, filter => filter.clear());
+        Ok(())
+    }
+
+    /// Take in everything the other filter holds. They must be of one kind and shape and hash
+    /// alike.
+    pub fn union<C: AsRef<[u8]>>(&mut self, other: &AnyFilter<C>) -> Result<(), MergeError> {
+        match (&mut *self, other) {
+            (AnyFilter::Classic(ours), AnyFilter::Classic(theirs)) => ours.union(theirs),
+            (AnyFilter::Blocked(ours), AnyFilter::Blocked(theirs)) => ours.union(theirs),
+            _ => same("kinds", self.kind(), other.kind()),
+        }
+    }
+
+    /// Keep only what both filters have; see each kind for what that means.
+    pub fn intersect<C: AsRef<[u8]>>(&mut self, other: &AnyFilter<C>) -> Result<(), MergeError> {
+        match (&mut *self, other) {
+            (AnyFilter::Classic(ours), AnyFilter::Classic(theirs)) => ours.intersect(theirs),
+            (AnyFilter::Blocked(ours), AnyFilter::Blocked(theirs)) => ours.intersect(theirs),
+            _ => same("kinds", self.kind(), other.kind()),
+        }
+    }
+}
+
+impl<B: AsRef<[u8]>> fmt::Display for AnyFilter<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        each!(self, filter => filter.fmt(f))
+    }
+}
+
+macro_rules! from_kind {
+    ($($kind:ident: $filter:ty),* $(,)?) => {$(
+        impl<B> From<$filter> for AnyFilter<B> {
+            fn from(filter: $filter) -> AnyFilter<B> {
+                AnyFilter::$kind(filter)
+            }
+        }
+    )*};
+}
+
+from_kind!(Classic: Classic<Native, B>, Blocked: Blocked<B>);
+
+/// A kind was asked for something it cannot do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The kind.
+    pub kind: Kind,
+    /// What it cannot do, and what to do instead.
+    pub what: &'static str,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a {} filter {}", self.kind, self.what)
+    }
+}
+
+impl std::error::Error for Refused {}

@@ -1,0 +1,316 @@
+//! What each kind writes in its file, and how it is read back.
+
+use super::error::FormatError;
+use super::header::{Header, MAX_KEYS};
+use super::notes::Notes;
+use super::section::{Container, Section};
+use super::writer::{Array, Outline, write};
+use crate::filter::{AnyFilter, Blocked, Classic, Kind};
+use crate::hash::Secret;
+use crate::kernel::Pages;
+use crate::scheme::{Native, Scheme, SchemeId};
+use crate::sizing::{BlockedShape, ClassicShape};
+use crate::spec::{Spec, SpecError};
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+/// A filter that knows what to write.
+pub(crate) trait Stored {
+    /// Header fields and arrays.
+    fn outline(&self) -> Outline<'_>;
+
+    /// The bytes of the file.
+    fn encoded(&self, notes: &Notes) -> Vec<u8> {
+        let outline = self.outline();
+        let bytes: usize = outline.arrays.iter().map(|array| array.bytes.len()).sum();
+        let mut file = Vec::with_capacity(bytes + 8192);
+        // A filter keeps the limits of its outline and a vector takes everything.
+        write(&mut file, &outline, notes).expect("our own outline is within its limits");
+        file
+    }
+}
+
+/// Check a whole file: every checksum, every length, every parameter. What passes can be opened
+/// (given the secret, if it is keyed), and was not changed in a single bit since it was written.
+///
+/// ```
+/// use mayhap::format::{self, FormatError, Notes};
+/// use mayhap::{Blocked, Spec};
+/// let mut file = Blocked::new(Spec::new(1_000, 0.01)?)?.encode(&Notes::new());
+/// assert!(format::verify(&file).is_ok());
+/// file[5_000] ^= 1;
+/// assert_eq!(format::verify(&file), Err(FormatError::BodyChecksum { block: 0 }));
+/// # Ok::<(), mayhap::SpecError>(())
+/// ```
+pub fn verify(bytes: &[u8]) -> Result<Header, FormatError> {
+    let container = Container::open(bytes)?;
+    container.verify()?;
+    let header = container.header();
+    // The secret decides answers, not whether a file is well made: any scheme will do.
+    let foreign = header.scheme.0 >= SchemeId::FIRST_FOREIGN.0 && header.kind == Kind::Classic;
+    if !foreign {
+        check_scheme(header)?;
+    }
+    AnyFilter::build(header, Native::default(), borrowed(&container)?)?;
+    Ok(container.header().clone())
+}
+
+/// Whether the scheme is one of ours, and spelled as we spell it.
+fn check_scheme(header: &Header) -> Result<(), FormatError> {
+    if ![SchemeId::XXH3, SchemeId::SIP13].contains(&header.scheme) {
+        return Err(FormatError::UnknownScheme { id: header.scheme });
+    }
+    if !header.scheme_data.is_empty() {
+        let got = header.scheme_data.len();
+        return Err(FormatError::field("scheme data", got, "empty in our own schemes"));
+    }
+    Ok(())
+}
+
+/// The file's scheme, with the secret if it needs one.
+fn scheme(header: &Header, secret: Option<Secret>) -> Result<Native, FormatError> {
+    check_scheme(header)?;
+    match (header.is_keyed(), secret) {
+        (false, None) => Ok(Native::seeded(header.fingerprint)),
+        (false, Some(_)) => Err(FormatError::NotKeyed),
+        (true, None) => Err(FormatError::SecretNeeded),
+        (true, Some(secret)) if secret.check() == header.fingerprint => Ok(Native::keyed(secret)),
+        (true, Some(_)) => Err(FormatError::WrongSecret),
+    }
+}
+
+fn expect_kind(header: &Header, need: Kind) -> Result<(), FormatError> {
+    if header.kind == need {
+        return Ok(());
+    }
+    Err(FormatError::WrongKind { got: header.kind, need })
+}
+
+/// All arrays as slices.
+fn borrowed<'a>(container: &Container<&'a [u8]>) -> Result<Vec<&'a [u8]>, FormatError> {
+    let leaves = 0..container.header().leaves.len();
+    leaves.map(|leaf| container.slice(leaf).ok_or(FormatError::Footer)).collect()
+}
+
+/// All arrays where they lie.
+fn sections<B: AsRef<[u8]> + Clone>(
+    container: &Container<B>,
+) -> Result<Vec<Section<B>>, FormatError> {
+    let leaves = 0..container.header().leaves.len();
+    leaves.map(|leaf| container.section(leaf).ok_or(FormatError::Footer)).collect()
+}
+
+/// All arrays copied.
+fn copied(container: &Container<&[u8]>) -> Result<Vec<Pages>, FormatError> {
+    let copy = |bytes: &[u8]| {
+        let memory = |_| FormatError::Memory { bytes: bytes.len() as u64 };
+        Pages::copy_of(bytes).map_err(memory)
+    };
+    borrowed(container)?.into_iter().map(copy).collect()
+}
+
+/// The one array of a filter that has but one, and its `N` parameters.
+fn only<T, const N: usize>(
+    header: &Header,
+    sections: Vec<T>,
+) -> Result<([u64; N], T), FormatError> {
+    no_params(header)?;
+    let count = sections.len();
+    let (Ok([section]), [leaf]) = (<[T; 1]>::try_from(sections), header.leaves.as_slice()) else {
+        return Err(FormatError::field("leaves", count, "1"));
+    };
+    Ok((leaf_params(&leaf.params)?, section))
+}
+
+fn no_params(header: &Header) -> Result<(), FormatError> {
+    if header.params.is_empty() {
+        return Ok(());
+    }
+    Err(FormatError::field("parameters", header.params.len(), "none for this kind"))
+}
+
+fn leaf_params<const N: usize>(params: &[u64]) -> Result<[u64; N], FormatError> {
+    let wrong =
+        |_| FormatError::field("leaf's parameters", params.len(), "as many as its kind has");
+    params.try_into().map_err(wrong)
+}
+
+/// A parameter that is a small number.
+fn small(name: &'static str, got: u64) -> Result<u32, FormatError> {
+    u32::try_from(got).map_err(|_| FormatError::field(name, got, "within its limit"))
+}
+
+/// The wish a filter was made to.
+fn spec(header: &Header, scheme: Native) -> Result<Spec, FormatError> {
+    let wrong = |error: SpecError| FormatError::field("capacity and rate", error, "a valid wish");
+    Spec::new(header.capacity, header.fpr).map(|spec| spec.with_scheme(scheme)).map_err(wrong)
+}
+
+impl<B: AsRef<[u8]>> Stored for Classic<Native, B> {
+    fn outline(&self) -> Outline<'_> {
+        let shape = self.shape();
+        let params = vec![shape.bits, shape.probes.into()];
+        Outline {
+            kind: Kind::Classic,
+            scheme: self.scheme().id(),
+            fingerprint: self.scheme().fingerprint(),
+            scheme_data: &[],
+            capacity: self.capacity(),
+            fpr: self.fpr(),
+            keys: self.keys().min(MAX_KEYS),
+            params: Vec::new(),
+            arrays: vec![Array { params, bytes: Cow::Borrowed(self.as_bytes()) }],
+        }
+    }
+}
+
+fn classic<T: AsRef<[u8]>>(
+    header: &Header,
+    scheme: Native,
+    sections: Vec<T>,
+) -> Result<Classic<Native, T>, FormatError> {
+    let ([bits, probes], section) = only(header, sections)?;
+    let shape = ClassicShape { bits, probes: small("probes", probes)? };
+    // Nobody sets them, so they would be counted as keys and lost when written again.
+    let spare = bits % 8;
+    let last = section.as_ref().last().copied().unwrap_or(0);
+    if spare != 0 && last >> spare != 0 {
+        return Err(FormatError::field("bits past the last", last >> spare, "zero"));
+    }
+    let filter = Classic::from_parts(scheme, shape, section).ok_or_else(|| {
+        let got = format!("{bits} bits, {probes} probes");
+        FormatError::field("shape", got, "as many bits as there are, and 1 to 64 probes")
+    })?;
+    Ok(filter.made_for(header.capacity, header.fpr, header.keys))
+}
+
+impl<B: AsRef<[u8]>> Stored for Blocked<B> {
+    fn outline(&self) -> Outline<'_> {
+        let (spec, shape) = (self.spec(), self.shape());
+        let params = vec![shape.lines, shape.lines_per_key.into(), shape.probes_per_line.into()];
+        Outline {
+            kind: Kind::Blocked,
+            scheme: spec.scheme().id(),
+            fingerprint: spec.scheme().fingerprint(),
+            scheme_data: &[],
+            capacity: spec.capacity(),
+            fpr: spec.fpr(),
+            keys: self.keys().min(MAX_KEYS),
+            params: Vec::new(),
+            arrays: vec![Array { params, bytes: Cow::Borrowed(self.as_bytes()) }],
+        }
+    }
+}
+
+fn blocked<T: AsRef<[u8]>>(
+    header: &Header,
+    scheme: Native,
+    sections: Vec<T>,
+) -> Result<Blocked<T>, FormatError> {
+    let (params, section) = only(header, sections)?;
+    lines(spec(header, scheme)?, header.keys, params, section)
+}
+
+/// A filter of lines, alone or as a part of another.
+fn lines<T: AsRef<[u8]>>(
+    spec: Spec,
+    keys: u64,
+    [lines, lines_per_key, probes_per_line]: [u64; 3],
+    section: T,
+) -> Result<Blocked<T>, FormatError> {
+    let shape = BlockedShape {
+        lines,
+        lines_per_key: small("lines a key", lines_per_key)?,
+        probes_per_line: small("probes a line", probes_per_line)?,
+    };
+    // A line count past 2⁵⁵ would wrap or saturate into one that fits.
+    let whole = lines.checked_mul(64) == Some(section.as_ref().len() as u64);
+    whole.then(|| Blocked::from_parts(spec, shape, keys, section)).flatten().ok_or_else(|| {
+        let got = format!("{lines} lines, {lines_per_key} a key, {probes_per_line} probes");
+        FormatError::field("shape", got, "as many lines as there are, 1 to 4 a key, 1 to 16 probes")
+    })
+}
+
+impl<T: AsRef<[u8]>> AnyFilter<T> {
+    /// The filter of a header over its arrays.
+    fn build(
+        header: &Header,
+        scheme: Native,
+        sections: Vec<T>,
+    ) -> Result<AnyFilter<T>, FormatError> {
+        match header.kind {
+            Kind::Classic => classic(header, scheme, sections).map(AnyFilter::Classic),
+            Kind::Blocked => blocked(header, scheme, sections).map(AnyFilter::Blocked),
+            other => Err(FormatError::UnknownKind { id: other.id() }),
+        }
+    }
+}
+
+impl<B: AsRef<[u8]>> Stored for AnyFilter<B> {
+    fn outline(&self) -> Outline<'_> {
+        match self {
+            AnyFilter::Classic(filter) => filter.outline(),
+            AnyFilter::Blocked(filter) => filter.outline(),
+        }
+    }
+}
+
+/// The public doors of a kind: the same words on each.
+macro_rules! doors {
+    ($owned:ty, $over:ty, $section:ty, $kind:expr, $build:path) => {
+        impl<B: AsRef<[u8]>> $over {
+            /// The bytes of a file that holds this filter and the notes.
+            pub fn encode(&self, notes: &Notes) -> Vec<u8> {
+                self.encoded(notes)
+            }
+
+            /// Write a file that holds this filter and the notes, in one pass and without a
+            /// copy of its bits.
+            pub fn write_to(&self, to: impl Write, notes: &Notes) -> io::Result<()> {
+                write(to, &self.outline(), notes)
+            }
+        }
+
+        impl<B: AsRef<[u8]> + Clone> $section {
+            /// Open a file in place: a slice, a shared vector, a mapped file. Header, lengths
+            /// and footer are checked and the bits are not read, so this is instant whatever
+            /// the size; [`verify`] reads everything.
+            ///
+            /// A secret is needed where the filter is keyed and refused where it is not.
+            pub fn open(bytes: B, secret: Option<Secret>) -> Result<Self, FormatError> {
+                let container = Container::open(bytes)?;
+                let header = container.header();
+                let need: Option<Kind> = $kind;
+                need.map_or(Ok(()), |need| expect_kind(header, need))?;
+                $build(header, scheme(header, secret)?, sections(&container)?)
+            }
+        }
+
+        impl $owned {
+            /// Copy a filter out of a file, every byte of which is checked first.
+            ///
+            /// A secret is needed where the filter is keyed and refused where it is not.
+            pub fn decode(bytes: &[u8], secret: Option<Secret>) -> Result<Self, FormatError> {
+                let container = Container::open(bytes)?;
+                let header = container.header();
+                let need: Option<Kind> = $kind;
+                need.map_or(Ok(()), |need| expect_kind(header, need))?;
+                container.verify()?;
+                let scheme = scheme(header, secret)?;
+                // What is wrong with a file is found before anything is copied.
+                $build(header, scheme, borrowed(&container)?)?;
+                $build(header, scheme, copied(&container)?)
+            }
+        }
+    };
+}
+
+doors!(
+    Classic,
+    Classic<Native, B>,
+    Classic<Native, Section<B>>,
+    Some(Kind::Classic),
+    classic
+);
+doors!(Blocked, Blocked<B>, Blocked<Section<B>>, Some(Kind::Blocked), blocked);
+doors!(AnyFilter, AnyFilter<B>, AnyFilter<Section<B>>, None, AnyFilter::build);
