@@ -1,0 +1,76 @@
+//! Files written long ago, `testdata/mayhap/v1/`: every release must open them, find every key
+//! and write them again byte for byte. A round trip would notice neither a changed hash nor a
+//! changed bit order; these do.
+
+use mayhap::format::{self, Notes};
+use mayhap::{AnyFilter, Blocked, Classic, Secret, Spec};
+use std::path::PathBuf;
+
+/// The secret of the keyed files: the bytes 0 to 15.
+fn secret() -> Secret {
+    Secret::from_bytes(std::array::from_fn(|i| i as u8))
+}
+
+/// What every file holds: 1000 integers and some text.
+fn members() -> (impl Iterator<Item = u64>, [&'static str; 4]) {
+    (0..1000u64, ["", "ada", "naïve", "https://example.org/?q=1"])
+}
+
+fn notes() -> Notes {
+    let notes = Notes::new().with_created(1_767_225_600).with_normaliser("lower").unwrap();
+    notes.with("made by", "tests/golden.rs").unwrap().with("règle", "é = 1").unwrap()
+}
+
+/// Every file by name, made anew.
+fn made_now() -> Vec<(&'static str, AnyFilter, Option<Secret>)> {
+    let spec = Spec::new(1_000, 0.01).unwrap().with_seed(42);
+    let tight = Spec::new(1_000, 1e-4).unwrap().with_seed(42);
+    let keyed = spec.with_secret(secret());
+    let mut files: Vec<(_, AnyFilter, _)> = vec![
+        ("classic", Classic::new(spec).unwrap().into(), None),
+        ("classic-keyed", Classic::new(keyed).unwrap().into(), Some(secret())),
+        ("blocked", Blocked::new(spec).unwrap().into(), None),
+        ("blocked-tight", Blocked::new(tight).unwrap().into(), None),
+        ("blocked-keyed", Blocked::new(keyed).unwrap().into(), Some(secret())),
+    ];
+    for (_, filter, _) in &mut files {
+        let (integers, texts) = members();
+        integers.for_each(|key| _ = filter.insert(key).unwrap());
+        texts.iter().for_each(|key| _ = filter.insert(key).unwrap());
+    }
+    files
+}
+
+fn path(name: &str) -> PathBuf {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/mayhap/v1");
+    PathBuf::from(root).join(name).with_extension("mh")
+}
+
+#[test]
+fn old_files_open_for_ever() {
+    for (name, made_now, secret) in made_now() {
+        let file = std::fs::read(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let header = format::verify(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(header.notes, notes(), "{name}");
+        let opened = AnyFilter::open(file.as_slice(), secret).unwrap();
+        let decoded = AnyFilter::decode(&file, secret).unwrap();
+        let (mut integers, texts) = members();
+        assert!(integers.all(|key| opened.contains(key) && decoded.contains(key)), "{name}");
+        assert!(texts.iter().all(|key| opened.contains(key) && decoded.contains(key)), "{name}");
+        assert!((1000..9000u64).all(|key| decoded.contains(key) == made_now.contains(key)));
+        assert!(opened.encode(&header.notes) == file, "{name} is written differently");
+        assert!(decoded.encode(&header.notes) == file, "{name} is written differently");
+        assert!(made_now.encode(&notes()) == file, "{name} is made differently");
+    }
+}
+
+/// Writes the files. By hand, and only before a release that adds a kind: those that were ever
+/// released do not change.
+#[test]
+#[ignore = "writes to testdata"]
+fn write_the_files() {
+    for (name, filter, _) in made_now() {
+        std::fs::create_dir_all(path(name).parent().unwrap()).unwrap();
+        std::fs::write(path(name), filter.encode(&notes())).unwrap();
+    }
+}
