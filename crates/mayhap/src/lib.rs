@@ -16,8 +16,10 @@ pub mod sizing;
 mod spec;
 
 #[cfg(feature = "std")]
+pub use filter::{AnyFilter, Kind, Refused};
+#[cfg(feature = "std")]
 pub use filter::{
-    AnyFilter, Blocked, Classic, Contains, Insert, Kind, MergeError, Refused, Remove,
+    Blocked, Classic, Contains, Insert, MergeError, Remove, Shared, SharedBlocked, SharedClassic,
 };
 pub use hash::{Hash, Secret};
 #[cfg(feature = "std")]

@@ -46,6 +46,11 @@ impl Spec {
         Ok(Spec { capacity, fpr, scheme: Native::default() })
     }
 
+    /// What a filter that already exists was made for, whatever it was.
+    pub(crate) fn unchecked(capacity: u64, fpr: f64, scheme: Native) -> Spec {
+        Spec { capacity, fpr, scheme }
+    }
+
     /// Hash with XXH3-64 under this seed. The default is seed 0.
     pub fn with_seed(self, seed: u64) -> Spec {
         Spec { scheme: Native::seeded(seed), ..self }

@@ -42,8 +42,20 @@ impl Blocked {
 
     /// An empty filter of exactly this shape; the spec tells what to compare the rate with.
     pub fn with_shape(spec: Spec, shape: BlockedShape) -> Result<Blocked, SpecError> {
+        if !shape.is_valid() {
+            return Err(SpecError::Probes { got: shape.probes() });
+        }
         let bits = Pages::zeroed(shape.bits() / 8)?;
-        Blocked::from_parts(spec, shape, 0, bits).ok_or(SpecError::Probes { got: shape.probes() })
+        Ok(Blocked::assemble(spec, shape, 0, bits))
+    }
+
+    /// For parts that came out of a filter before, or were made to fit.
+    pub(super) fn assemble(spec: Spec, shape: BlockedShape, keys: u64, bits: Pages) -> Blocked {
+        Blocked { bits, shape, spec, keys }
+    }
+
+    pub(super) fn into_parts(self) -> (Spec, BlockedShape, u64, Pages) {
+        (self.spec, self.shape, self.keys, self.bits)
     }
 
     /// Insert a key. `true`: it was certainly new.

@@ -2,7 +2,7 @@
 
 use super::{Contains, Insert, MergeError, same, same_scheme};
 use crate::Key;
-use crate::kernel::Pages;
+use crate::kernel::{Pages, flat};
 use crate::scheme::{Native, Scheme};
 use crate::sizing::ClassicShape;
 use crate::spec::{Spec, SpecError};
@@ -41,10 +41,22 @@ impl Classic {
 
     /// An empty filter of exactly this shape; the spec tells what to compare the rate with.
     pub fn with_shape(spec: Spec, shape: ClassicShape) -> Result<Classic, SpecError> {
+        if !shape.is_valid() {
+            return Err(SpecError::Probes { got: shape.probes });
+        }
         let bits = Pages::zeroed(shape.bits.div_ceil(8))?;
-        Classic::from_parts(spec.scheme(), shape, bits)
-            .map(|filter| filter.made_for(spec.capacity(), spec.fpr(), 0))
-            .ok_or(SpecError::Probes { got: shape.probes })
+        Ok(Classic::assemble(spec, shape, 0, bits))
+    }
+
+    /// For parts that came out of a filter before, or were made to fit.
+    pub(super) fn assemble(spec: Spec, shape: ClassicShape, keys: u64, bits: Pages) -> Classic {
+        let (scheme, capacity, fpr) = (spec.scheme(), spec.capacity(), spec.fpr());
+        Classic { bits, shape, scheme, capacity, fpr, keys }
+    }
+
+    pub(super) fn into_parts(self) -> (Spec, ClassicShape, u64, Pages) {
+        let spec = Spec::unchecked(self.capacity, self.fpr, self.scheme);
+        (spec, self.shape, self.keys, self.bits)
     }
 }
 
@@ -75,13 +87,15 @@ impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
     pub fn contains_hash(&self, hash: S::Hash) -> bool {
         let bytes = self.bits.as_ref();
         let mut positions = self.scheme.positions(hash, self.shape.bits, self.shape.probes);
-        positions.all(|at| bytes[(at >> 3) as usize] & (1 << (at & 7)) != 0)
+        positions.all(|at| flat::bit(bytes, at))
     }
 
     /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
     pub fn contains_batch(&self, hashes: &[S::Hash], answers: &mut Vec<bool>) {
         answers.clear();
-        answers.extend(hashes.iter().map(|hash| self.contains_hash(*hash)));
+        answers.resize(hashes.len(), false);
+        let (bytes, probing) = (self.bits.as_ref(), (self.shape.bits, self.shape.probes));
+        flat::contains_batch(bytes, &self.scheme, probing, hashes, answers);
     }
 
     /// Hash a key once, to ask or insert it later.
@@ -150,9 +164,7 @@ impl<S: Scheme> Classic<S> {
         let bytes = self.bits.as_mut();
         let mut new = false;
         for at in self.scheme.positions(hash, self.shape.bits, self.shape.probes) {
-            let (byte, bit) = (&mut bytes[(at >> 3) as usize], 1 << (at & 7));
-            new |= *byte & bit == 0;
-            *byte |= bit;
+            new |= flat::set(bytes, at);
         }
         self.keys += u64::from(new);
         new
@@ -160,13 +172,21 @@ impl<S: Scheme> Classic<S> {
 
     /// Insert them all; returns how many were certainly new.
     pub fn insert_batch(&mut self, hashes: &[S::Hash]) -> u64 {
-        hashes.iter().map(|hash| u64::from(self.insert_hash(*hash))).sum()
+        let mut new = 0;
+        let (bytes, probing) = (self.bits.as_mut(), (self.shape.bits, self.shape.probes));
+        flat::insert_batch(bytes, &self.scheme, probing, hashes, |_, is_new| {
+            new += u64::from(is_new);
+        });
+        self.keys += new;
+        new
     }
 
     /// Insert them all; `new` is cleared and filled, `true` for each that was certainly new.
     pub fn insert_batch_new(&mut self, hashes: &[S::Hash], new: &mut Vec<bool>) {
         new.clear();
-        new.extend(hashes.iter().map(|hash| self.insert_hash(*hash)));
+        let (bytes, probing) = (self.bits.as_mut(), (self.shape.bits, self.shape.probes));
+        flat::insert_batch(bytes, &self.scheme, probing, hashes, |_, is_new| new.push(is_new));
+        self.keys += new.iter().map(|new| u64::from(*new)).sum::<u64>();
     }
 
     /// Forget everything.

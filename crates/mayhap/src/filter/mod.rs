@@ -7,12 +7,14 @@ mod any;
 mod blocked;
 mod classic;
 mod merge;
+mod shared;
 
 pub use any::{AnyFilter, Kind, Refused};
 pub use blocked::Blocked;
 pub use classic::Classic;
 pub use merge::MergeError;
 pub(crate) use merge::{same, same_scheme};
+pub use shared::{Shared, SharedBlocked, SharedClassic};
 
 use crate::Key;
 

@@ -1,12 +1,15 @@
 //! Everything that touches memory for speed: dispatch here, one instruction set a file, and the
 //! only `unsafe` of the crate. `scalar` is the truth the others are tested against.
 
+pub(crate) mod atomic;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod avx2;
+pub(crate) mod flat;
 mod pages;
 mod prefetch;
 mod ring;
 mod scalar;
+pub(crate) mod shared;
 
 pub use pages::{Atomics, Pages};
 pub(crate) use prefetch::prefetch;

@@ -1,22 +1,22 @@
 //! A word to the memory, ahead of time.
 
-/// Ask for the cache line of byte `at`. A hint: it changes nothing, and an `at` past the end is
+/// Ask for the cache line of item `at`. A hint: it changes nothing, and an `at` past the end is
 /// ignored.
 #[inline(always)]
-pub(crate) fn prefetch(bytes: &[u8], at: usize) {
-    let Some(byte) = bytes.get(at) else { return };
+pub(crate) fn prefetch<T>(items: &[T], at: usize) {
+    let Some(item) = items.get(at) else { return };
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: a prefetch reads nothing the program can see and cannot fault; SSE is part of
     // every x86-64.
     unsafe {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast());
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());
     }
     #[cfg(all(target_arch = "aarch64", not(miri)))]
     // SAFETY: `prfm` is a hint that reads nothing the program can see and cannot fault.
     unsafe {
-        core::arch::asm!("prfm pldl1keep, [{0}]", in(reg) byte, options(nostack, preserves_flags, readonly));
+        core::arch::asm!("prfm pldl1keep, [{0}]", in(reg) item, options(nostack, preserves_flags, readonly));
     }
     #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
-    let _ = byte;
+    let _ = item;
 }

@@ -1,0 +1,130 @@
+//! Many writers in one array: the same positions, word by word, atomically.
+
+use super::atomic::{place, set};
+use super::{prefetch, scalar};
+use crate::hash::Hash;
+use crate::scheme::{Native, Scheme};
+use crate::sizing::{BlockedShape, ClassicShape, LINE_BITS};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+const AHEAD: usize = 32;
+const WORDS_PER_LINE: usize = (LINE_BITS / 64) as usize;
+
+/// How hashes find their words. Sealed by being unnameable outside of the crate.
+pub trait Layout {
+    /// Set the hash's bits; whether this call set any.
+    fn insert(&self, words: &[AtomicU64], hash: Hash) -> bool;
+    /// Whether all of the hash's bits are set.
+    fn contains(&self, words: &[AtomicU64], hash: Hash) -> bool;
+    /// Ask for the words of a hash.
+    fn fetch(&self, words: &[AtomicU64], hash: Hash);
+}
+
+impl Layout for BlockedShape {
+    #[inline]
+    fn insert(&self, words: &[AtomicU64], mut hash: Hash) -> bool {
+        let mut new = false;
+        for i in 0..self.lines_per_key {
+            if i > 0 {
+                hash = scalar::next(hash);
+            }
+            // One write a word at the most, however many probes fall into it.
+            let mut masks = [0; WORDS_PER_LINE];
+            for at in scalar::positions(hash, self.probes_per_line) {
+                let (word, bit) = place(at.into());
+                masks[word] |= bit;
+            }
+            let line = &words[scalar::line_of(hash, self.lines) * WORDS_PER_LINE..];
+            for (word, mask) in line.iter().zip(masks) {
+                if mask != 0 {
+                    new |= set(word, mask);
+                }
+            }
+        }
+        new
+    }
+
+    #[inline]
+    fn contains(&self, words: &[AtomicU64], mut hash: Hash) -> bool {
+        for i in 0..self.lines_per_key {
+            if i > 0 {
+                hash = scalar::next(hash);
+            }
+            let line = &words[scalar::line_of(hash, self.lines) * WORDS_PER_LINE..];
+            let all = scalar::positions(hash, self.probes_per_line).all(|at| {
+                let (word, bit) = place(at.into());
+                line[word].load(Relaxed) & bit != 0
+            });
+            if !all {
+                return false;
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn fetch(&self, words: &[AtomicU64], mut hash: Hash) {
+        prefetch(words, scalar::line_of(hash, self.lines) * WORDS_PER_LINE);
+        for _ in 1..self.lines_per_key {
+            hash = scalar::next(hash);
+            prefetch(words, scalar::line_of(hash, self.lines) * WORDS_PER_LINE);
+        }
+    }
+}
+
+impl ClassicShape {
+    /// Probing does not depend on the seed: that went into the hash.
+    fn places(&self, hash: Hash) -> impl Iterator<Item = (usize, u64)> {
+        const ANY: Native = Native::seeded(0);
+        ANY.positions(hash, self.bits, self.probes).map(place)
+    }
+}
+
+impl Layout for ClassicShape {
+    #[inline]
+    fn insert(&self, words: &[AtomicU64], hash: Hash) -> bool {
+        self.places(hash).fold(false, |new, (word, bit)| set(&words[word], bit) | new)
+    }
+
+    #[inline]
+    fn contains(&self, words: &[AtomicU64], hash: Hash) -> bool {
+        self.places(hash).all(|(word, bit)| words[word].load(Relaxed) & bit != 0)
+    }
+
+    #[inline]
+    fn fetch(&self, words: &[AtomicU64], hash: Hash) {
+        self.places(hash).for_each(|(word, _)| prefetch(words, word));
+    }
+}
+
+/// Insert all; `report` hears of each whether it was new.
+pub(crate) fn insert_batch(
+    words: &[AtomicU64],
+    layout: &impl Layout,
+    hashes: &[Hash],
+    mut report: impl FnMut(usize, bool),
+) {
+    hashes.iter().take(AHEAD).for_each(|hash| layout.fetch(words, *hash));
+    for (i, hash) in hashes.iter().enumerate() {
+        if let Some(hash) = hashes.get(i + AHEAD) {
+            layout.fetch(words, *hash);
+        }
+        report(i, layout.insert(words, *hash));
+    }
+}
+
+/// One answer a hash.
+pub(crate) fn contains_batch(
+    words: &[AtomicU64],
+    layout: &impl Layout,
+    hashes: &[Hash],
+    mut report: impl FnMut(bool),
+) {
+    hashes.iter().take(AHEAD).for_each(|hash| layout.fetch(words, *hash));
+    for (i, hash) in hashes.iter().enumerate() {
+        if let Some(hash) = hashes.get(i + AHEAD) {
+            layout.fetch(words, *hash);
+        }
+        report(layout.contains(words, *hash));
+    }
+}
