@@ -129,25 +129,26 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
     }
 
     /// Hash a key once, to ask or insert it later.
-    pub fn hash(&self, key: impl Key) -> Hash {
-        self.scheme().hash(key)
+    pub fn hash(&self, key: impl Key) -> Result<Hash, Refused> {
+        self.scheme().map(|scheme| scheme.hash(key)).ok_or(self.unhashed())
     }
 
     /// Whether the hashed key may be in; `false` is certain.
-    pub fn contains_hash(&self, hash: Hash) -> bool {
-        each!(self, filter => filter.contains_hash(hash))
+    pub fn contains_hash(&self, hash: Hash) -> Result<bool, Refused> {
+        Ok(each!(self, filter => filter.contains_hash(hash)))
     }
 
     /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
-    pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
+    pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) -> Result<(), Refused> {
         each!(self, filter => filter.contains_batch(hashes, answers));
+        Ok(())
     }
 
-    /// How keys are hashed.
-    pub fn scheme(&self) -> Native {
+    /// How keys are hashed; `None` in an exact set, where they are not.
+    pub fn scheme(&self) -> Option<Native> {
         match self {
-            AnyFilter::Classic(filter) => *filter.scheme(),
-            AnyFilter::Blocked(filter) => filter.scheme(),
+            AnyFilter::Classic(filter) => Some(*filter.scheme()),
+            AnyFilter::Blocked(filter) => Some(filter.scheme()),
         }
     }
 
@@ -190,6 +191,14 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
     /// The false-positive rate as the bits stand now.
     pub fn fpr_now(&self) -> f64 {
         each!(self, filter => filter.fpr_now())
+    }
+
+    fn refuse(&self, what: &'static str) -> Refused {
+        Refused { kind: self.kind(), what }
+    }
+
+    fn unhashed(&self) -> Refused {
+        self.refuse("hashes nothing: ask for the key itself")
     }
 }
 
@@ -264,3 +273,63 @@ impl fmt::Display for Refused {
 }
 
 impl std::error::Error for Refused {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Spec;
+
+    #[test]
+    fn numbers_are_frozen() {
+        let numbers = Kind::ALL.map(|kind| (kind.id(), kind.name()));
+        let frozen = [
+            (1, "classic"),
+            (2, "blocked"),
+            (3, "counting"),
+            (4, "scalable"),
+            (5, "windowed"),
+            (6, "fuse"),
+            (7, "bitmap"),
+            (8, "cascade"),
+        ];
+        assert_eq!(numbers, frozen);
+        assert!(Kind::ALL.iter().all(|kind| Kind::from_id(kind.id()) == Some(*kind)));
+        assert_eq!([0, 9, u16::MAX].map(Kind::from_id), [None; 3]);
+    }
+
+    #[test]
+    fn unlike_kinds_do_not_merge() {
+        let spec = Spec::new(100, 0.01).unwrap();
+        let mut classic = AnyFilter::from(Classic::new(spec).unwrap());
+        let blocked = AnyFilter::from(Blocked::new(spec).unwrap());
+        let error = classic.union(&blocked).unwrap_err();
+        assert_eq!(error.to_string(), "unlike filters: kinds are classic here and blocked there");
+        assert_eq!(classic.intersect(&blocked), Err(error));
+    }
+
+    #[test]
+    fn any_filter_answers_as_its_kind_does() {
+        let spec = Spec::new(100, 0.1).unwrap();
+        let mut kind = Blocked::new(spec).unwrap();
+        let mut any = AnyFilter::from(Blocked::new(spec).unwrap());
+        for key in 0..100u64 {
+            assert_eq!(any.insert(key), Ok(kind.insert(key)));
+        }
+        let hashes: Vec<_> = (0..1000u64).map(|key| any.hash(key).unwrap()).collect();
+        let (mut answers, mut want) = (Vec::new(), Vec::new());
+        any.contains_batch(&hashes, &mut answers).unwrap();
+        kind.contains_batch(&hashes, &mut want);
+        assert_eq!(answers, want);
+        assert_eq!(
+            (any.keys(), any.estimate(), any.fill()),
+            (kind.keys(), kind.estimate(), kind.fill())
+        );
+        assert_eq!((any.capacity(), any.fpr(), any.fpr_now()), (100, 0.1, kind.fpr_now()));
+        assert_eq!(
+            (any.bytes(), any.to_string()),
+            (kind.as_bytes().len() as u64, kind.to_string())
+        );
+        any.clear().unwrap();
+        assert_eq!((any.keys(), any.contains(1u64)), (0, false));
+    }
+}

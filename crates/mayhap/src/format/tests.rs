@@ -1,6 +1,7 @@
 use super::*;
 use crate::{AnyFilter, Blocked, Classic, Kind, Secret, Spec};
 use proptest::prelude::*;
+use std::sync::Arc;
 
 const SECRET: Secret = Secret::from_bytes(*b"an open secret..");
 
@@ -69,8 +70,8 @@ fn survives(file: &[u8], secret: Option<Secret>) {
 }
 
 fn use_it<B: AsRef<[u8]>>(filter: &AnyFilter<B>) {
-    let hashes: Vec<_> = (0..20u64).map(|key| filter.hash(key)).collect();
-    filter.contains_batch(&hashes, &mut Vec::new());
+    let hashes: Vec<_> = (0..20u64).flat_map(|key| filter.hash(key)).collect();
+    let _ = filter.contains_batch(&hashes, &mut Vec::new());
     let _ = (filter.contains("ada"), filter.contains(""), filter.keys(), filter.bytes());
     let _ = (filter.fill(), filter.estimate(), filter.fpr_now(), filter.to_string());
 }
@@ -405,7 +406,7 @@ proptest! {
         let notes = notes.unwrap().with_created(created);
         let file = filter.encode(&notes);
         prop_assert_eq!(verify(&file).unwrap().notes, notes.clone());
-        let opened = AnyFilter::open(std::sync::Arc::new(file.clone()).as_slice(), None).unwrap().encode(&notes);
+        let opened = AnyFilter::open(Arc::<[u8]>::from(file.clone()), None).unwrap().encode(&notes);
         let decoded = AnyFilter::decode(&file, None).unwrap();
         prop_assert!(opened == file && decoded.encode(&notes) == file);
         prop_assert!(keys.iter().all(|key| decoded.contains(*key)));
