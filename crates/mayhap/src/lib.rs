@@ -9,22 +9,29 @@ mod hash;
 #[cfg(feature = "std")]
 mod kernel;
 mod key;
+// A kind among kinds, but the one that needs no standard library.
+#[path = "filter/packet.rs"]
+mod packet;
 mod scheme;
 #[cfg(feature = "std")]
 pub mod sizing;
 #[cfg(feature = "std")]
 mod spec;
 
+#[cfg(feature = "bitmap")]
+pub use filter::{Bitmap, NotAnInteger};
 #[cfg(feature = "std")]
 pub use filter::{AnyFilter, Kind, Refused};
 #[cfg(feature = "std")]
 pub use filter::{
-    Blocked, Classic, Contains, Insert, MergeError, Remove, Shared, SharedBlocked, SharedClassic,
+    Blocked, Classic, Contains, Counting, Insert, MergeError, Part, Remove, Scatter, Shared,
+    SharedBlocked, SharedClassic,
 };
 pub use hash::{Hash, Secret};
 #[cfg(feature = "std")]
 pub use kernel::{Atomics, Pages};
 pub use key::Key;
+pub use packet::{Packet, PacketError};
 pub use scheme::{Native, Scheme, SchemeId};
 #[cfg(feature = "std")]
 pub use spec::{MAX_CAPACITY, MAX_PROBES, MIN_FPR, Spec, SpecError};

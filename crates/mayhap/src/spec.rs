@@ -80,6 +80,12 @@ impl Spec {
     pub fn scheme(&self) -> Native {
         self.scheme
     }
+
+    /// The same, for probes that outlive the call.
+    #[inline]
+    pub(crate) fn scheme_ref(&self) -> &Native {
+        &self.scheme
+    }
 }
 
 /// Why no filter can be made to this wish.

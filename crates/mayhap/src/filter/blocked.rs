@@ -110,6 +110,15 @@ impl Blocked {
         self.combine(other, |ours, theirs| ours & theirs)
     }
 
+    /// Count the keys from the bits, after inserts that were not counted.
+    pub fn recount(&mut self) {
+        self.keys = self.estimate();
+    }
+
+    pub(super) fn lines_mut(&mut self) -> &mut [Line] {
+        lines_mut(&mut self.bits)
+    }
+
     fn combine<C: AsRef<[u8]>>(
         &mut self,
         other: &Blocked<C>,
@@ -123,7 +132,7 @@ impl Blocked {
         for (ours, theirs) in self.bits.as_mut().iter_mut().zip(theirs) {
             *ours = with(*ours, *theirs);
         }
-        self.keys = self.estimate();
+        self.recount();
         Ok(())
     }
 }

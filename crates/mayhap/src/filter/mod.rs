@@ -4,14 +4,22 @@
 //! same names; the traits are for code that is generic over kinds.
 
 mod any;
+#[cfg(feature = "bitmap")]
+mod bitmap;
 mod blocked;
+mod bulk;
 mod classic;
+mod counting;
 mod merge;
 mod shared;
 
 pub use any::{AnyFilter, Kind, Refused};
+#[cfg(feature = "bitmap")]
+pub use bitmap::{Bitmap, NotAnInteger};
 pub use blocked::Blocked;
+pub use bulk::{Part, Scatter};
 pub use classic::Classic;
+pub use counting::Counting;
 pub use merge::MergeError;
 pub(crate) use merge::{same, same_scheme};
 pub use shared::{Shared, SharedBlocked, SharedClassic};

@@ -23,6 +23,7 @@ pub(crate) const fn reduce(x: u64, range: u64) -> u64 {
 }
 
 /// Both halves of a 128-bit product folded together: a cheap, strong mix of `x`.
+#[cfg(feature = "std")]
 #[inline(always)]
 pub(crate) const fn fold(x: u64, by: u64) -> u64 {
     let product = x as u128 * by as u128;

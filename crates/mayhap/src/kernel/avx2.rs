@@ -1,9 +1,8 @@
 //! AVX2: eight probes at a time.
 
+use super::Line;
 use super::scalar::{SALT, first_half, second_half};
-use super::{Line, ring};
 use crate::hash::Hash;
-use crate::sizing::BlockedShape;
 use core::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps,
     _mm256_loadu_si256, _mm256_mullo_epi32, _mm256_permutevar8x32_epi32, _mm256_set1_epi32,
@@ -40,15 +39,6 @@ fn found(line: &Line, products: __m256i, ones: __m256i) -> bool {
     _mm256_testc_si256(_mm256_castps_si256(words), _mm256_sllv_epi32(ones, place)) == 1
 }
 
-/// Ones in the first `probes` lanes.
-#[target_feature(enable = "avx2,bmi2")]
-#[inline]
-fn ones(probes: usize) -> __m256i {
-    let ones: [u32; 8] = core::array::from_fn(|lane| u32::from(lane < probes));
-    // SAFETY: the array is 32 readable bytes, and `loadu` needs no alignment.
-    unsafe { _mm256_loadu_si256(ones.as_ptr().cast()) }
-}
-
 /// Set the first `probes` positions in the line.
 #[target_feature(enable = "avx2,bmi2")]
 #[inline]
@@ -63,78 +53,50 @@ fn set(line: &mut Line, products: __m256i, probes: usize) {
     }
 }
 
+/// Ones in the lanes that count, of the first eight and the second, and how many they are.
+#[derive(Clone, Copy)]
+struct Lanes {
+    first: __m256i,
+    second: __m256i,
+    probes: usize,
+}
+
+#[target_feature(enable = "avx2,bmi2")]
+#[inline]
+fn lanes(probes: u32) -> Lanes {
+    let one: [u32; 16] = core::array::from_fn(|lane| u32::from((lane as u32) < probes));
+    // SAFETY: each half of the array is 32 readable bytes, and `loadu` needs no alignment.
+    let (first, second) = unsafe {
+        (_mm256_loadu_si256(one.as_ptr().cast()), _mm256_loadu_si256(one[8..].as_ptr().cast()))
+    };
+    Lanes { first, second, probes: probes as usize }
+}
+
 /// Whether all probes are set in the line.
 #[target_feature(enable = "avx2,bmi2")]
 #[inline]
-fn line_contains(line: &Line, hash: Hash, probes: usize) -> bool {
-    found(line, products(first_half(hash)), ones(probes))
-        && (probes <= 8 || found(line, products(second_half(hash)), ones(probes - 8)))
+fn line_contains<const WIDE: bool>(line: &Line, hash: Hash, lanes: Lanes) -> bool {
+    found(line, products(first_half(hash)), lanes.first)
+        && (!WIDE || found(line, products(second_half(hash)), lanes.second))
 }
 
 /// Set all probes in the line; whether any was clear. A line that has them is not written.
 #[target_feature(enable = "avx2,bmi2")]
 #[inline]
-fn line_insert(line: &mut Line, hash: Hash, probes: usize) -> bool {
+fn line_insert<const WIDE: bool>(line: &mut Line, hash: Hash, lanes: Lanes) -> bool {
     let first = products(first_half(hash));
-    let mut new = !found(line, first, ones(probes));
+    let mut new = !found(line, first, lanes.first);
     if new {
-        set(line, first, probes);
+        set(line, first, lanes.probes);
     }
-    if probes > 8 {
+    if WIDE {
         let second = products(second_half(hash));
-        if !found(line, second, ones(probes - 8)) {
-            set(line, second, probes - 8);
+        if !found(line, second, lanes.second) {
+            set(line, second, lanes.probes.saturating_sub(8));
             new = true;
         }
     }
     new
 }
 
-/// May this key be in?
-#[target_feature(enable = "avx2,bmi2")]
-pub(super) fn contains(lines: &[Line], shape: BlockedShape, hash: Hash) -> bool {
-    let probes = shape.probes_per_line as usize;
-    super::one_contains(lines, shape, hash, |line, hash| line_contains(line, hash, probes))
-}
-
-/// Set the key's bits; whether any was clear.
-#[target_feature(enable = "avx2,bmi2")]
-pub(super) fn insert(lines: &mut [Line], shape: BlockedShape, hash: Hash) -> bool {
-    let probes = shape.probes_per_line as usize;
-    super::one_insert(lines, shape, hash, |line, hash| line_insert(line, hash, probes))
-}
-
-/// One answer a hash.
-#[target_feature(enable = "avx2,bmi2")]
-pub(super) fn contains_batch(
-    lines: &[Line],
-    shape: BlockedShape,
-    hashes: &[Hash],
-    answers: &mut [bool],
-) {
-    let probes = shape.probes_per_line as usize;
-    if probes <= 8 {
-        // Said apart so that the compiler drops the second eight from the loop.
-        let ones = ones(probes);
-        let contains = |line: &Line, hash| found(line, products(first_half(hash)), ones);
-        return ring::contains(lines, shape, hashes, answers, contains);
-    }
-    let contains = |line: &Line, hash| line_contains(line, hash, probes);
-    ring::contains(lines, shape, hashes, answers, contains);
-}
-
-/// Insert all; `report` hears of each whether it was new.
-#[target_feature(enable = "avx2,bmi2")]
-pub(super) fn insert_batch(
-    lines: &mut [Line],
-    shape: BlockedShape,
-    hashes: &[Hash],
-    report: impl FnMut(usize, bool),
-) {
-    let probes = shape.probes_per_line as usize;
-    if probes <= 8 {
-        let insert = |line: &mut Line, hash| line_insert(line, hash, probes.min(8));
-        return ring::insert(lines, shape, hashes, report, insert);
-    }
-    ring::insert(lines, shape, hashes, report, |line, hash| line_insert(line, hash, probes));
-}
+super::entries!(#[target_feature(enable = "avx2,bmi2")]);

@@ -4,13 +4,19 @@
 pub(crate) mod atomic;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod avx2;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod avx512;
+mod entries;
 pub(crate) mod flat;
+#[cfg(all(target_arch = "aarch64", not(miri)))]
+mod neon;
 mod pages;
 mod prefetch;
 mod ring;
 mod scalar;
 pub(crate) mod shared;
 
+use entries::entries;
 pub use pages::{Atomics, Pages};
 pub(crate) use prefetch::prefetch;
 
@@ -28,14 +34,29 @@ fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2")
 }
 
+/// Likewise.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("bmi2")
+}
+
 /// Calls the best kernel this machine has.
 macro_rules! dispatch {
     ($function:ident($($argument:expr),*)) => {{
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if has_avx512() {
+            // SAFETY: AVX-512F and BMI2 were detected above; the callee asks nothing else.
+            return unsafe { avx512::$function($($argument),*) };
+        }
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if has_avx2() {
             // SAFETY: AVX2 and BMI2 were detected above; the callee asks nothing else.
             return unsafe { avx2::$function($($argument),*) };
         }
+        #[cfg(all(target_arch = "aarch64", not(miri)))]
+        return neon::$function($($argument),*);
+        #[cfg(not(all(target_arch = "aarch64", not(miri))))]
         scalar::$function($($argument),*)
     }};
 }
@@ -88,39 +109,19 @@ pub(crate) fn insert_batch(
     dispatch!(insert_batch(lines, shape, hashes, report));
 }
 
-/// One key over all of its lines, stopping at the first that says no.
+/// Every line of a key, and the hash that probes it.
 #[inline(always)]
-fn one_contains(
-    lines: &[Line],
-    shape: BlockedShape,
-    mut hash: Hash,
-    contains: impl Fn(&Line, Hash) -> bool,
-) -> bool {
-    let count = lines.len() as u64;
+pub(crate) fn each_line(shape: BlockedShape, mut hash: Hash, mut visit: impl FnMut(usize, Hash)) {
+    visit(scalar::line_of(hash, shape.lines), hash);
     for _ in 1..shape.lines_per_key {
-        if !contains(&lines[scalar::line_of(hash, count)], hash) {
-            return false;
-        }
         hash = scalar::next(hash);
+        visit(scalar::line_of(hash, shape.lines), hash);
     }
-    contains(&lines[scalar::line_of(hash, count)], hash)
 }
 
-/// One key into all of its lines.
-#[inline(always)]
-fn one_insert(
-    lines: &mut [Line],
-    shape: BlockedShape,
-    mut hash: Hash,
-    insert: impl Fn(&mut Line, Hash) -> bool,
-) -> bool {
-    let count = lines.len() as u64;
-    let mut new = insert(&mut lines[scalar::line_of(hash, count)], hash);
-    for _ in 1..shape.lines_per_key {
-        hash = scalar::next(hash);
-        new |= insert(&mut lines[scalar::line_of(hash, count)], hash);
-    }
-    new
+/// Set the bits of hashes that were sorted into this run of lines; others are left out.
+pub(crate) fn fill_part(lines: &mut [Line], first: u64, shape: BlockedShape, hashes: &[Hash]) {
+    dispatch!(fill_part(lines, first, shape, hashes));
 }
 
 #[cfg(test)]

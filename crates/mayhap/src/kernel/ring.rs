@@ -24,6 +24,41 @@ fn fetch(lines: &[Line], hash: Hash) {
     }
 }
 
+/// One key over all of its lines, stopping at the first that says no.
+#[inline(always)]
+pub(super) fn one_contains(
+    lines: &[Line],
+    shape: BlockedShape,
+    mut hash: Hash,
+    contains: impl Fn(&Line, Hash) -> bool,
+) -> bool {
+    let count = lines.len() as u64;
+    for _ in 1..shape.lines_per_key {
+        if !contains(&lines[scalar::line_of(hash, count)], hash) {
+            return false;
+        }
+        hash = scalar::next(hash);
+    }
+    contains(&lines[scalar::line_of(hash, count)], hash)
+}
+
+/// One key into all of its lines.
+#[inline(always)]
+pub(super) fn one_insert(
+    lines: &mut [Line],
+    shape: BlockedShape,
+    mut hash: Hash,
+    insert: impl Fn(&mut Line, Hash) -> bool,
+) -> bool {
+    let count = lines.len() as u64;
+    let mut new = insert(&mut lines[scalar::line_of(hash, count)], hash);
+    for _ in 1..shape.lines_per_key {
+        hash = scalar::next(hash);
+        new |= insert(&mut lines[scalar::line_of(hash, count)], hash);
+    }
+    new
+}
+
 /// One answer a hash; `contains` looks into one line.
 #[inline(always)]
 pub(super) fn contains(
@@ -121,5 +156,23 @@ pub(super) fn insert(
             new |= insert(&mut lines[scalar::line_of(hash, count)], hash);
         }
         report(i, new);
+    }
+}
+
+/// Insert one-line hashes into a run of lines that starts at line `first` of the array. The run
+/// stays in the cache, so nothing is fetched ahead.
+#[inline(always)]
+pub(super) fn fill_part(
+    lines: &mut [Line],
+    first: u64,
+    shape: BlockedShape,
+    hashes: &[Hash],
+    insert: impl Fn(&mut Line, Hash) -> bool,
+) {
+    for hash in hashes {
+        let line = scalar::line_of(*hash, shape.lines).wrapping_sub(first as usize);
+        if let Some(line) = lines.get_mut(line) {
+            insert(line, *hash);
+        }
     }
 }

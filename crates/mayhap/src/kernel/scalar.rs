@@ -1,8 +1,7 @@
 //! The definition. Every other kernel is a faster way to say the same thing.
 
-use super::{Line, ring};
+use super::Line;
 use crate::hash::{Hash, fold, reduce};
-use crate::sizing::BlockedShape;
 
 /// Odd multipliers, one a lane: a probe is the top nine bits of 32 bits of the hash times one of
 /// these. Frozen: files depend on them.
@@ -49,61 +48,41 @@ pub(super) fn next(hash: Hash) -> Hash {
 
 /// The positions of the first `probes` probes in a 512-bit line.
 #[inline(always)]
-pub(super) fn positions(hash: Hash, probes: u32) -> impl Iterator<Item = u32> {
-    let halves = [first_half(hash), second_half(hash)];
-    let lanes = halves.into_iter().flat_map(|half| SALT.map(|salt| half.wrapping_mul(salt) >> 23));
-    lanes.take(probes as usize)
+pub(super) fn positions(hash: Hash, probes: u32, mut visit: impl FnMut(u32)) {
+    let eight = |half: u32| SALT.map(|salt| half.wrapping_mul(salt) >> 23);
+    let first = eight(first_half(hash));
+    first.into_iter().take(probes as usize).for_each(&mut visit);
+    if probes > 8 {
+        let second = eight(second_half(hash));
+        second.into_iter().take(probes as usize - 8).for_each(visit);
+    }
+}
+
+/// Simply the number of probes.
+type Lanes = u32;
+
+fn lanes(probes: u32) -> Lanes {
+    probes
 }
 
 /// Whether all probes are set in the line.
 #[inline]
-fn line_contains(line: &Line, hash: Hash, probes: u32) -> bool {
-    positions(hash, probes).all(|at| line[(at >> 3) as usize] & (1 << (at & 7)) != 0)
+fn line_contains<const WIDE: bool>(line: &Line, hash: Hash, probes: Lanes) -> bool {
+    let mut all = true;
+    positions(hash, probes, |at| all &= line[(at >> 3) as usize & 63] & (1 << (at & 7)) != 0);
+    all
 }
 
 /// Set all probes in the line; whether any was clear.
 #[inline]
-fn line_insert(line: &mut Line, hash: Hash, probes: u32) -> bool {
-    let mut changed = false;
-    for at in positions(hash, probes) {
-        let (byte, bit) = (&mut line[(at >> 3) as usize], 1 << (at & 7));
-        changed |= *byte & bit == 0;
+fn line_insert<const WIDE: bool>(line: &mut Line, hash: Hash, probes: Lanes) -> bool {
+    let mut new = false;
+    positions(hash, probes, |at| {
+        let (byte, bit) = (&mut line[(at >> 3) as usize & 63], 1 << (at & 7));
+        new |= *byte & bit == 0;
         *byte |= bit;
-    }
-    changed
+    });
+    new
 }
 
-/// May this key be in?
-pub(super) fn contains(lines: &[Line], shape: BlockedShape, hash: Hash) -> bool {
-    let probes = shape.probes_per_line;
-    super::one_contains(lines, shape, hash, |line, hash| line_contains(line, hash, probes))
-}
-
-/// Set the key's bits; whether any was clear.
-pub(super) fn insert(lines: &mut [Line], shape: BlockedShape, hash: Hash) -> bool {
-    let probes = shape.probes_per_line;
-    super::one_insert(lines, shape, hash, |line, hash| line_insert(line, hash, probes))
-}
-
-/// One answer a hash.
-pub(super) fn contains_batch(
-    lines: &[Line],
-    shape: BlockedShape,
-    hashes: &[Hash],
-    answers: &mut [bool],
-) {
-    let probes = shape.probes_per_line;
-    let contains = |line: &Line, hash| line_contains(line, hash, probes);
-    ring::contains(lines, shape, hashes, answers, contains);
-}
-
-/// Insert all; `report` hears of each whether it was new.
-pub(super) fn insert_batch(
-    lines: &mut [Line],
-    shape: BlockedShape,
-    hashes: &[Hash],
-    report: impl FnMut(usize, bool),
-) {
-    let probes = shape.probes_per_line;
-    ring::insert(lines, shape, hashes, report, |line, hash| line_insert(line, hash, probes));
-}
+super::entries!();

@@ -30,10 +30,10 @@ impl Layout for BlockedShape {
             }
             // One write a word at the most, however many probes fall into it.
             let mut masks = [0; WORDS_PER_LINE];
-            for at in scalar::positions(hash, self.probes_per_line) {
+            scalar::positions(hash, self.probes_per_line, |at| {
                 let (word, bit) = place(at.into());
-                masks[word] |= bit;
-            }
+                masks[word % WORDS_PER_LINE] |= bit;
+            });
             let line = &words[scalar::line_of(hash, self.lines) * WORDS_PER_LINE..];
             for (word, mask) in line.iter().zip(masks) {
                 if mask != 0 {
@@ -51,9 +51,10 @@ impl Layout for BlockedShape {
                 hash = scalar::next(hash);
             }
             let line = &words[scalar::line_of(hash, self.lines) * WORDS_PER_LINE..];
-            let all = scalar::positions(hash, self.probes_per_line).all(|at| {
+            let mut all = true;
+            scalar::positions(hash, self.probes_per_line, |at| {
                 let (word, bit) = place(at.into());
-                line[word].load(Relaxed) & bit != 0
+                all &= line[word].load(Relaxed) & bit != 0;
             });
             if !all {
                 return false;

@@ -39,6 +39,20 @@ fn kernels() -> Vec<(&'static str, Contains, Insert)> {
             },
         ));
     }
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if has_avx512() {
+        kernels.push((
+            "avx512",
+            // SAFETY: AVX-512F and BMI2 were detected above.
+            |lines, shape, hashes, answers| unsafe {
+                avx512::contains_batch(lines, shape, hashes, answers);
+            },
+            // SAFETY: AVX-512F and BMI2 were detected above.
+            |lines, shape, hashes, new| unsafe {
+                avx512::insert_batch(lines, shape, hashes, |_, is_new| new.push(is_new));
+            },
+        ));
+    }
     kernels
 }
 

@@ -1,0 +1,152 @@
+//! Filling a large `Blocked` from many threads without atomics: sort hashes by where they go,
+//! then let each thread fill parts of the array that nobody else touches.
+//!
+//! A part is small enough for the second-level cache, so its lines are fetched from memory once,
+//! in order, instead of once a key, at random. Who drives the threads is up to the caller:
+//!
+//! ```
+//! # use mayhap::{Blocked, Scatter, Spec};
+//! let mut filter = Blocked::new(Spec::new(200_000, 0.01)?)?;
+//! let hashes: Vec<_> = (0..200_000u64).map(|key| filter.hash(key)).collect();
+//! // Round one: each thread sorts its share of the keys.
+//! let shape = filter.shape();
+//! let sorted: Vec<Scatter> = std::thread::scope(|scope| {
+//!     let sort = |share| scope.spawn(move || {
+//!         let mut scatter = Scatter::new(shape);
+//!         scatter.push_batch(share);
+//!         scatter
+//!     });
+//!     let threads: Vec<_> = hashes.chunks(100_000).map(sort).collect();
+//!     threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+//! });
+//! // Round two: each thread fills every other part, from everybody's hashes.
+//! let mut parts = filter.parts_mut();
+//! std::thread::scope(|scope| {
+//!     let half = parts.len().div_ceil(2);
+//!     for (at, parts) in parts.chunks_mut(half).enumerate() {
+//!         let sorted = &sorted;
+//!         scope.spawn(move || {
+//!             for (i, part) in parts.iter_mut().enumerate() {
+//!                 sorted.iter().for_each(|scatter| part.insert_batch(scatter.part(at * half + i)));
+//!             }
+//!         });
+//!     }
+//! });
+//! filter.recount();
+//! assert!((0..200_000u64).all(|key| filter.contains(key)));
+//! # Ok::<(), mayhap::SpecError>(())
+//! ```
+
+use super::Blocked;
+use crate::hash::Hash;
+use crate::kernel::{self, Line};
+use crate::sizing::BlockedShape;
+
+/// Lines in a part: 256 KiB, half of a small second-level cache.
+const PART_LINES: u64 = 4096;
+
+/// Hashes sorted by the part of the array they go to.
+///
+/// One a thread. Memory grows with what is pushed (8 bytes a key and line), so push in rounds of
+/// some tens of millions, fill, [`clear`](Scatter::clear), and go on.
+#[derive(Debug)]
+pub struct Scatter {
+    shape: BlockedShape,
+    parts: Vec<Vec<Hash>>,
+}
+
+impl Scatter {
+    /// For a filter of this shape.
+    pub fn new(shape: BlockedShape) -> Scatter {
+        let parts = usize::try_from(shape.lines.div_ceil(PART_LINES)).unwrap_or(usize::MAX);
+        Scatter { shape, parts: vec![Vec::new(); parts] }
+    }
+
+    /// Sort these in.
+    pub fn push_batch(&mut self, hashes: &[Hash]) {
+        let Scatter { shape, parts } = self;
+        for hash in hashes {
+            kernel::each_line(*shape, *hash, |line, hash| {
+                parts[line / PART_LINES as usize].push(hash);
+            });
+        }
+    }
+
+    /// What goes to part `i` of [`Blocked::parts_mut`].
+    pub fn part(&self, i: usize) -> &[Hash] {
+        self.parts.get(i).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Forget the hashes, keep the memory.
+    pub fn clear(&mut self) {
+        self.parts.iter_mut().for_each(Vec::clear);
+    }
+}
+
+/// A run of a filter's lines that nobody else touches.
+#[derive(Debug)]
+pub struct Part<'f> {
+    lines: &'f mut [Line],
+    first: u64,
+    shape: BlockedShape,
+}
+
+impl Part<'_> {
+    /// Insert what a [`Scatter`] of the filter's shape sorted for this part. Hashes that belong
+    /// elsewhere are left out.
+    pub fn insert_batch(&mut self, hashes: &[Hash]) {
+        kernel::fill_part(self.lines, self.first, self.shape, hashes);
+    }
+}
+
+impl Blocked {
+    /// Split the array into parts for as many threads as you like.
+    ///
+    /// Inserts into parts are not counted: [`recount`](Blocked::recount) when all are done.
+    pub fn parts_mut(&mut self) -> Vec<Part<'_>> {
+        let shape = self.shape();
+        let parts = self.lines_mut().chunks_mut(PART_LINES as usize).enumerate();
+        parts.map(|(i, lines)| Part { lines, first: i as u64 * PART_LINES, shape }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{Spec, SpecError};
+
+    #[test]
+    fn parts_equal_one_by_one() -> Result<(), SpecError> {
+        for fpr in [0.01, 0.001, 1e-6] {
+            let spec = Spec::new(300_000, fpr)?;
+            let (mut want, mut got) = (Blocked::new(spec)?, Blocked::new(spec)?);
+            let hashes: Vec<Hash> = (0..300_000u64).map(|key| want.hash(key)).collect();
+            want.insert_batch(&hashes);
+            let mut scatters = [Scatter::new(want.shape()), Scatter::new(want.shape())];
+            for round in hashes.chunks(100_000) {
+                let (left, right) = round.split_at(round.len() / 3);
+                scatters[0].push_batch(left);
+                scatters[1].push_batch(right);
+                for (i, part) in got.parts_mut().iter_mut().enumerate() {
+                    scatters.iter().for_each(|scatter| part.insert_batch(scatter.part(i)));
+                }
+                scatters.iter_mut().for_each(Scatter::clear);
+            }
+            assert!(got.as_bytes() == want.as_bytes(), "at {fpr}");
+            assert_eq!(got.keys(), 0);
+            got.recount();
+            assert!(got.keys().abs_diff(300_000) < 1_000, "{} keys", got.keys());
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_hash_of_another_part_is_left_out() -> Result<(), SpecError> {
+        let mut filter = Blocked::new(Spec::new(1_000_000, 0.01)?)?;
+        let mut parts = filter.parts_mut();
+        assert!(parts.len() > 2);
+        parts[1].insert_batch(&[Hash(0), Hash(u64::MAX)]);
+        assert_eq!(filter.fill(), 0.0);
+        Ok(())
+    }
+}
