@@ -18,10 +18,10 @@ pub mod sizing;
 #[cfg(feature = "std")]
 mod spec;
 
-#[cfg(feature = "bitmap")]
-pub use filter::{Bitmap, NotAnInteger};
 #[cfg(feature = "std")]
 pub use filter::{AnyFilter, Kind, Refused};
+#[cfg(feature = "bitmap")]
+pub use filter::{Bitmap, NotAnInteger};
 #[cfg(feature = "std")]
 pub use filter::{
     Blocked, Classic, Contains, Counting, Insert, MergeError, Part, Remove, Scatter, Shared,

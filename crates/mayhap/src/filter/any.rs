@@ -1,10 +1,13 @@
 //! A filter whose kind is known only when the program runs.
 
-use super::{Blocked, Classic, MergeError, same};
+#[cfg(feature = "bitmap")]
+use super::Bitmap;
+use super::{Blocked, Classic, Counting, MergeError, same};
 use crate::Key;
 use crate::hash::Hash;
 use crate::kernel::Pages;
 use crate::scheme::{Native, Scheme};
+use crate::spec::Spec;
 use std::fmt;
 
 /// The kinds of filter. Their numbers are written in files: frozen and append-only.
@@ -16,7 +19,7 @@ pub enum Kind {
     Classic = 1,
     /// [`Blocked`].
     Blocked = 2,
-    /// Counters in place of bits.
+    /// [`Counting`].
     Counting = 3,
     /// Layers that grow.
     Scalable = 4,
@@ -24,7 +27,7 @@ pub enum Kind {
     Windowed = 5,
     /// Fingerprints, built once.
     Fuse = 6,
-    /// An exact set of integers.
+    /// `Bitmap`, an exact set of integers.
     Bitmap = 7,
     /// Exact on two known lists.
     Cascade = 8,
@@ -102,14 +105,22 @@ pub enum AnyFilter<B = Pages> {
     Classic(Classic<Native, B>),
     /// Of cache lines.
     Blocked(Blocked<B>),
+    /// Of counters.
+    Counting(Counting<B>),
+    /// Exact. It is never used in place: opening copies it.
+    #[cfg(feature = "bitmap")]
+    Bitmap(Bitmap),
 }
 
-/// The same expression for every kind.
+/// The same expression for every kind that hashes, and one for the exact set.
 macro_rules! each {
-    ($any:expr, $filter:ident => $does:expr) => {
+    ($any:expr, $filter:ident => $does:expr, $ids:ident => $exact:expr) => {
         match $any {
             AnyFilter::Classic($filter) => $does,
             AnyFilter::Blocked($filter) => $does,
+            AnyFilter::Counting($filter) => $does,
+            #[cfg(feature = "bitmap")]
+            AnyFilter::Bitmap($ids) => $exact,
         }
     };
 }
@@ -120,27 +131,34 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
         match self {
             AnyFilter::Classic(_) => Kind::Classic,
             AnyFilter::Blocked(_) => Kind::Blocked,
+            AnyFilter::Counting(_) => Kind::Counting,
+            #[cfg(feature = "bitmap")]
+            AnyFilter::Bitmap(_) => Kind::Bitmap,
         }
     }
 
     /// Whether the key may be in; `false` is certain.
     pub fn contains(&self, key: impl Key) -> bool {
-        each!(self, filter => filter.contains(key))
+        each!(self, filter => filter.contains(key), ids => ids.contains_key(key))
     }
 
     /// Hash a key once, to ask or insert it later.
     pub fn hash(&self, key: impl Key) -> Result<Hash, Refused> {
-        self.scheme().map(|scheme| scheme.hash(key)).ok_or(self.unhashed())
+        self.scheme().map(|scheme| scheme.hash(key)).ok_or(self.refuse(UNHASHED))
     }
 
     /// Whether the hashed key may be in; `false` is certain.
     pub fn contains_hash(&self, hash: Hash) -> Result<bool, Refused> {
-        Ok(each!(self, filter => filter.contains_hash(hash)))
+        each!(self, filter => Ok(filter.contains_hash(hash)), _ids => Err(self.refuse(UNHASHED)))
     }
 
     /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) -> Result<(), Refused> {
-        each!(self, filter => filter.contains_batch(hashes, answers));
+        each!(
+            self,
+            filter => filter.contains_batch(hashes, answers),
+            _ids => return Err(self.refuse(UNHASHED))
+        );
         Ok(())
     }
 
@@ -149,73 +167,113 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
         match self {
             AnyFilter::Classic(filter) => Some(*filter.scheme()),
             AnyFilter::Blocked(filter) => Some(filter.scheme()),
+            AnyFilter::Counting(filter) => Some(filter.scheme()),
+            #[cfg(feature = "bitmap")]
+            AnyFilter::Bitmap(_) => None,
+        }
+    }
+
+    /// What it was made for: keys and rate.
+    fn wish(&self) -> (u64, f64) {
+        let of = |spec: Spec| (spec.capacity(), spec.fpr());
+        match self {
+            AnyFilter::Classic(filter) => (filter.capacity(), filter.fpr()),
+            AnyFilter::Blocked(filter) => of(filter.spec()),
+            AnyFilter::Counting(filter) => of(filter.spec()),
+            #[cfg(feature = "bitmap")]
+            AnyFilter::Bitmap(_) => (0, 0.0),
         }
     }
 
     /// The keys it was made for; 0 where nobody said.
     pub fn capacity(&self) -> u64 {
-        match self {
-            AnyFilter::Classic(filter) => filter.capacity(),
-            AnyFilter::Blocked(filter) => filter.spec().capacity(),
-        }
+        self.wish().0
     }
 
-    /// The rate it was made for; 0 where nobody said.
+    /// The rate it was made for; 0 where nobody said, and in an exact set.
     pub fn fpr(&self) -> f64 {
-        match self {
-            AnyFilter::Classic(filter) => filter.fpr(),
-            AnyFilter::Blocked(filter) => filter.spec().fpr(),
-        }
+        self.wish().1
     }
 
     /// The keys counted in.
     pub fn keys(&self) -> u64 {
-        each!(self, filter => filter.keys())
+        each!(self, filter => filter.keys(), ids => ids.keys())
     }
 
     /// Bytes of its arrays.
     pub fn bytes(&self) -> u64 {
-        each!(self, filter => filter.as_bytes().len() as u64)
+        each!(self, filter => filter.as_bytes().len() as u64, ids => ids.bytes())
     }
 
     /// The share of bits that are set.
     pub fn fill(&self) -> f64 {
-        each!(self, filter => filter.fill())
+        each!(self, filter => filter.fill(), ids => ids.fill())
     }
 
     /// How many distinct keys are in, told from the bits alone.
     pub fn estimate(&self) -> u64 {
-        each!(self, filter => filter.estimate())
+        each!(self, filter => filter.estimate(), ids => ids.estimate())
     }
 
     /// The false-positive rate as the bits stand now.
     pub fn fpr_now(&self) -> f64 {
-        each!(self, filter => filter.fpr_now())
+        each!(self, filter => filter.fpr_now(), ids => ids.fpr_now())
     }
 
     fn refuse(&self, what: &'static str) -> Refused {
         Refused { kind: self.kind(), what }
     }
-
-    fn unhashed(&self) -> Refused {
-        self.refuse("hashes nothing: ask for the key itself")
-    }
 }
+
+const UNHASHED: &str = "hashes nothing: ask for the key itself";
+const NO_REMOVAL: &str = "cannot give keys up: choose counting or a bitmap";
+#[cfg(feature = "bitmap")]
+const NOT_AN_INTEGER: &str = "holds integers only: keys of 8 bytes";
 
 impl AnyFilter {
     /// Insert a key. `true`: it was certainly new.
     pub fn insert(&mut self, key: impl Key) -> Result<bool, Refused> {
-        Ok(each!(self, filter => filter.insert(key)))
+        match self {
+            AnyFilter::Classic(filter) => Ok(filter.insert(key)),
+            AnyFilter::Blocked(filter) => Ok(filter.insert(key)),
+            AnyFilter::Counting(filter) => Ok(filter.insert(key)),
+            #[cfg(feature = "bitmap")]
+            AnyFilter::Bitmap(ids) => ids
+                .insert_key(key)
+                .map_err(|_| Refused { kind: Kind::Bitmap, what: NOT_AN_INTEGER }),
+        }
     }
 
     /// Insert them all; returns how many were certainly new.
     pub fn insert_batch(&mut self, hashes: &[Hash]) -> Result<u64, Refused> {
-        Ok(each!(self, filter => filter.insert_batch(hashes)))
+        match self {
+            AnyFilter::Classic(filter) => Ok(filter.insert_batch(hashes)),
+            AnyFilter::Blocked(filter) => Ok(filter.insert_batch(hashes)),
+            AnyFilter::Counting(filter) => Ok(filter.insert_batch(hashes)),
+            #[cfg(feature = "bitmap")]
+            AnyFilter::Bitmap(_) => Err(self.refuse(UNHASHED)),
+        }
+    }
+
+    /// Remove a key that was inserted. `false`: it was certainly not in, nothing changed.
+    pub fn remove(&mut self, key: impl Key) -> Result<bool, Refused> {
+        match self {
+            AnyFilter::Counting(filter) => Ok(filter.remove(key)),
+            #[cfg(feature = "bitmap")]
+            AnyFilter::Bitmap(ids) => Ok(ids.remove_key(key)),
+            _ => Err(self.refuse(NO_REMOVAL)),
+        }
     }
 
     /// Forget everything.
     pub fn clear(&mut self) -> Result<(), Refused> {
-        each!(self, filter => filter.clear());
+        match self {
+            AnyFilter::Classic(filter) => filter.clear(),
+            AnyFilter::Blocked(filter) => filter.clear(),
+            AnyFilter::Counting(filter) => filter.clear(),
+            #[cfg(feature = "bitmap")]
+            AnyFilter::Bitmap(ids) => ids.clear(),
+        }
         Ok(())
     }
 
@@ -225,7 +283,13 @@ impl AnyFilter {
         match (&mut *self, other) {
             (AnyFilter::Classic(ours), AnyFilter::Classic(theirs)) => ours.union(theirs),
             (AnyFilter::Blocked(ours), AnyFilter::Blocked(theirs)) => ours.union(theirs),
-            _ => same("kinds", self.kind(), other.kind()),
+            (AnyFilter::Counting(ours), AnyFilter::Counting(theirs)) => ours.union(theirs),
+            #[cfg(feature = "bitmap")]
+            (AnyFilter::Bitmap(ours), AnyFilter::Bitmap(theirs)) => {
+                ours.union(theirs);
+                Ok(())
+            }
+            _ => self.unlike(other),
         }
     }
 
@@ -234,14 +298,27 @@ impl AnyFilter {
         match (&mut *self, other) {
             (AnyFilter::Classic(ours), AnyFilter::Classic(theirs)) => ours.intersect(theirs),
             (AnyFilter::Blocked(ours), AnyFilter::Blocked(theirs)) => ours.intersect(theirs),
-            _ => same("kinds", self.kind(), other.kind()),
+            (AnyFilter::Counting(ours), AnyFilter::Counting(theirs)) => ours.intersect(theirs),
+            #[cfg(feature = "bitmap")]
+            (AnyFilter::Bitmap(ours), AnyFilter::Bitmap(theirs)) => {
+                ours.intersect(theirs);
+                Ok(())
+            }
+            _ => self.unlike(other),
         }
+    }
+
+    /// Two kinds differ; of one kind that cannot be merged, no two are alike.
+    fn unlike<C: AsRef<[u8]>>(&self, other: &AnyFilter<C>) -> Result<(), MergeError> {
+        same("kinds", self.kind(), other.kind())?;
+        let [have, got] = ["placed by its keys", "by others (build one from both)"];
+        Err(MergeError { what: "fingerprints", have: have.to_owned(), got: got.to_owned() })
     }
 }
 
 impl<B: AsRef<[u8]>> fmt::Display for AnyFilter<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        each!(self, filter => filter.fmt(f))
+        each!(self, filter => filter.fmt(f), ids => ids.fmt(f))
     }
 }
 
@@ -255,7 +332,13 @@ macro_rules! from_kind {
     )*};
 }
 
-from_kind!(Classic: Classic<Native, B>, Blocked: Blocked<B>);
+from_kind!(
+    Classic: Classic<Native, B>,
+    Blocked: Blocked<B>,
+    Counting: Counting<B>,
+);
+#[cfg(feature = "bitmap")]
+from_kind!(Bitmap: Bitmap);
 
 /// A kind was asked for something it cannot do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

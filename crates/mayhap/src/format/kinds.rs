@@ -5,7 +5,9 @@ use super::header::{Header, MAX_KEYS};
 use super::notes::Notes;
 use super::section::{Container, Section};
 use super::writer::{Array, Outline, write};
-use crate::filter::{AnyFilter, Blocked, Classic, Kind};
+#[cfg(feature = "bitmap")]
+use crate::filter::Bitmap;
+use crate::filter::{AnyFilter, Blocked, Classic, Counting, Kind};
 use crate::hash::Secret;
 use crate::kernel::Pages;
 use crate::scheme::{Native, Scheme, SchemeId};
@@ -55,10 +57,13 @@ pub fn verify(bytes: &[u8]) -> Result<Header, FormatError> {
     Ok(container.header().clone())
 }
 
-/// Whether the scheme is one of ours, and spelled as we spell it.
+/// Whether the scheme is one of ours that suits the kind, and spelled as we spell it.
 fn check_scheme(header: &Header) -> Result<(), FormatError> {
-    if ![SchemeId::XXH3, SchemeId::SIP13].contains(&header.scheme) {
-        return Err(FormatError::UnknownScheme { id: header.scheme });
+    match (header.kind, header.scheme) {
+        (Kind::Bitmap, SchemeId::EXACT) => {}
+        (Kind::Bitmap, id) => return Err(FormatError::field("scheme", id.0, "0 in an exact set")),
+        (_, SchemeId::XXH3 | SchemeId::SIP13) => {}
+        (_, id) => return Err(FormatError::UnknownScheme { id }),
     }
     if !header.scheme_data.is_empty() {
         let got = header.scheme_data.len();
@@ -79,11 +84,12 @@ fn scheme(header: &Header, secret: Option<Secret>) -> Result<Native, FormatError
     }
 }
 
-fn expect_kind(header: &Header, need: Kind) -> Result<(), FormatError> {
-    if header.kind == need {
-        return Ok(());
+/// Fails where a certain kind is wanted and another is here.
+fn expect_kind(header: &Header, need: Option<Kind>) -> Result<(), FormatError> {
+    match need {
+        Some(need) if need != header.kind => Err(FormatError::WrongKind { got: header.kind, need }),
+        _ => Ok(()),
     }
-    Err(FormatError::WrongKind { got: header.kind, need })
 }
 
 /// All arrays as slices.
@@ -148,20 +154,40 @@ fn spec(header: &Header, scheme: Native) -> Result<Spec, FormatError> {
 
 impl<B: AsRef<[u8]>> Stored for Classic<Native, B> {
     fn outline(&self) -> Outline<'_> {
-        let shape = self.shape();
-        let params = vec![shape.bits, shape.probes.into()];
-        Outline {
-            kind: Kind::Classic,
-            scheme: self.scheme().id(),
-            fingerprint: self.scheme().fingerprint(),
-            scheme_data: &[],
-            capacity: self.capacity(),
-            fpr: self.fpr(),
-            keys: self.keys().min(MAX_KEYS),
-            params: Vec::new(),
-            arrays: vec![Array { params, bytes: Cow::Borrowed(self.as_bytes()) }],
-        }
+        let (shape, scheme) = (self.shape(), *self.scheme());
+        let array = array([shape.bits, shape.probes.into()], self.as_bytes());
+        outline(Kind::Classic, (self.capacity(), self.fpr()), scheme, self.keys(), array)
     }
+}
+
+/// An array with its parameters.
+fn array<const N: usize>(params: [u64; N], bytes: &[u8]) -> Array<'_> {
+    Array { params: params.to_vec(), bytes: Cow::Borrowed(bytes) }
+}
+
+/// What is written of a filter with one array.
+fn outline(
+    kind: Kind,
+    (capacity, fpr): (u64, f64),
+    scheme: Native,
+    keys: u64,
+    array: Array<'_>,
+) -> Outline<'_> {
+    Outline {
+        kind,
+        scheme: scheme.id(),
+        fingerprint: scheme.fingerprint(),
+        scheme_data: &[],
+        capacity,
+        fpr,
+        keys: keys.min(MAX_KEYS),
+        params: Vec::new(),
+        arrays: vec![array],
+    }
+}
+
+fn wish(spec: Spec) -> (u64, f64) {
+    (spec.capacity(), spec.fpr())
 }
 
 fn classic<T: AsRef<[u8]>>(
@@ -186,20 +212,13 @@ fn classic<T: AsRef<[u8]>>(
 
 impl<B: AsRef<[u8]>> Stored for Blocked<B> {
     fn outline(&self) -> Outline<'_> {
-        let (spec, shape) = (self.spec(), self.shape());
-        let params = vec![shape.lines, shape.lines_per_key.into(), shape.probes_per_line.into()];
-        Outline {
-            kind: Kind::Blocked,
-            scheme: spec.scheme().id(),
-            fingerprint: spec.scheme().fingerprint(),
-            scheme_data: &[],
-            capacity: spec.capacity(),
-            fpr: spec.fpr(),
-            keys: self.keys().min(MAX_KEYS),
-            params: Vec::new(),
-            arrays: vec![Array { params, bytes: Cow::Borrowed(self.as_bytes()) }],
-        }
+        let array = array(line_params(self.shape()), self.as_bytes());
+        outline(Kind::Blocked, wish(self.spec()), self.scheme(), self.keys(), array)
     }
+}
+
+fn line_params(shape: BlockedShape) -> [u64; 3] {
+    [shape.lines, shape.lines_per_key.into(), shape.probes_per_line.into()]
 }
 
 fn blocked<T: AsRef<[u8]>>(
@@ -231,6 +250,65 @@ fn lines<T: AsRef<[u8]>>(
     })
 }
 
+impl<B: AsRef<[u8]>> Stored for Counting<B> {
+    fn outline(&self) -> Outline<'_> {
+        let shape = self.shape();
+        let array = array([shape.bits, shape.probes.into()], self.as_bytes());
+        outline(Kind::Counting, wish(self.spec()), self.scheme(), self.keys(), array)
+    }
+}
+
+fn counting<T: AsRef<[u8]>>(
+    header: &Header,
+    scheme: Native,
+    sections: Vec<T>,
+) -> Result<Counting<T>, FormatError> {
+    let ([counters, probes], section) = only(header, sections)?;
+    let shape = ClassicShape { bits: counters, probes: small("probes", probes)? };
+    let spec = spec(header, scheme)?;
+    Counting::from_parts(spec, shape, header.keys, section).ok_or_else(|| {
+        let got = format!("{counters} counters, {probes} probes");
+        let need = "as many counters as there are, zero past the last, and 1 to 64 probes";
+        FormatError::field("shape", got, need)
+    })
+}
+
+#[cfg(feature = "bitmap")]
+impl Stored for Bitmap {
+    fn outline(&self) -> Outline<'_> {
+        Outline {
+            kind: Kind::Bitmap,
+            scheme: SchemeId::EXACT,
+            fingerprint: 0,
+            scheme_data: &[],
+            capacity: 0,
+            fpr: 0.0,
+            keys: self.keys().min(MAX_KEYS),
+            params: Vec::new(),
+            arrays: vec![Array { params: Vec::new(), bytes: Cow::Owned(self.to_bytes()) }],
+        }
+    }
+}
+
+#[cfg(feature = "bitmap")]
+fn bitmap<T: AsRef<[u8]>>(
+    header: &Header,
+    _: Native,
+    sections: Vec<T>,
+) -> Result<Bitmap, FormatError> {
+    let ([], section) = only(header, sections)?;
+    // Nothing is asked for and nothing hashed, so there is one way to spell these.
+    if (header.capacity, header.fpr.to_bits(), header.fingerprint) != (0, 0, 0) {
+        return Err(FormatError::field("capacity, rate or seed", "not 0", "0 in an exact set"));
+    }
+    let ids = Bitmap::from_bytes(section.as_ref())
+        .ok_or_else(|| FormatError::field("ids", "not a set", "in Roaring's portable format"))?;
+    if ids.keys() != header.keys {
+        return Err(FormatError::field("keys", header.keys, "as many as there are"));
+    }
+    Ok(ids)
+}
+
 impl<T: AsRef<[u8]>> AnyFilter<T> {
     /// The filter of a header over its arrays.
     fn build(
@@ -241,6 +319,9 @@ impl<T: AsRef<[u8]>> AnyFilter<T> {
         match header.kind {
             Kind::Classic => classic(header, scheme, sections).map(AnyFilter::Classic),
             Kind::Blocked => blocked(header, scheme, sections).map(AnyFilter::Blocked),
+            Kind::Counting => counting(header, scheme, sections).map(AnyFilter::Counting),
+            #[cfg(feature = "bitmap")]
+            Kind::Bitmap => bitmap(header, scheme, sections).map(AnyFilter::Bitmap),
             other => Err(FormatError::UnknownKind { id: other.id() }),
         }
     }
@@ -251,14 +332,17 @@ impl<B: AsRef<[u8]>> Stored for AnyFilter<B> {
         match self {
             AnyFilter::Classic(filter) => filter.outline(),
             AnyFilter::Blocked(filter) => filter.outline(),
+            AnyFilter::Counting(filter) => filter.outline(),
+            #[cfg(feature = "bitmap")]
+            AnyFilter::Bitmap(ids) => ids.outline(),
         }
     }
 }
 
-/// The public doors of a kind: the same words on each.
-macro_rules! doors {
-    ($owned:ty, $over:ty, $section:ty, $kind:expr, $build:path) => {
-        impl<B: AsRef<[u8]>> $over {
+/// The doors out: the same words on each.
+macro_rules! doors_out {
+    ([$($bound:tt)*] $over:ty) => {
+        impl $($bound)* $over {
             /// The bytes of a file that holds this filter and the notes.
             pub fn encode(&self, notes: &Notes) -> Vec<u8> {
                 self.encoded(notes)
@@ -270,7 +354,11 @@ macro_rules! doors {
                 write(to, &self.outline(), notes)
             }
         }
+    };
+}
 
+macro_rules! open {
+    ($section:ty, $kind:expr, $build:path) => {
         impl<B: AsRef<[u8]> + Clone> $section {
             /// Open a file in place: a slice, a shared vector, a mapped file. Header, lengths
             /// and footer are checked and the bits are not read, so this is instant whatever
@@ -280,12 +368,15 @@ macro_rules! doors {
             pub fn open(bytes: B, secret: Option<Secret>) -> Result<Self, FormatError> {
                 let container = Container::open(bytes)?;
                 let header = container.header();
-                let need: Option<Kind> = $kind;
-                need.map_or(Ok(()), |need| expect_kind(header, need))?;
+                expect_kind(header, $kind)?;
                 $build(header, scheme(header, secret)?, sections(&container)?)
             }
         }
+    };
+}
 
+macro_rules! decode {
+    ($owned:ty, $kind:expr, $build:path) => {
         impl $owned {
             /// Copy a filter out of a file, every byte of which is checked first.
             ///
@@ -293,8 +384,7 @@ macro_rules! doors {
             pub fn decode(bytes: &[u8], secret: Option<Secret>) -> Result<Self, FormatError> {
                 let container = Container::open(bytes)?;
                 let header = container.header();
-                let need: Option<Kind> = $kind;
-                need.map_or(Ok(()), |need| expect_kind(header, need))?;
+                expect_kind(header, $kind)?;
                 container.verify()?;
                 let scheme = scheme(header, secret)?;
                 // What is wrong with a file is found before anything is copied.
@@ -305,12 +395,32 @@ macro_rules! doors {
     };
 }
 
-doors!(
-    Classic,
-    Classic<Native, B>,
-    Classic<Native, Section<B>>,
-    Some(Kind::Classic),
-    classic
-);
-doors!(Blocked, Blocked<B>, Blocked<Section<B>>, Some(Kind::Blocked), blocked);
-doors!(AnyFilter, AnyFilter<B>, AnyFilter<Section<B>>, None, AnyFilter::build);
+macro_rules! doors {
+    ($($filter:ident $(<$scheme:ident>)?, $kind:expr, $build:path;)*) => {$(
+        doors_out!([<B: AsRef<[u8]>>] $filter<$($scheme,)? B>);
+        open!($filter<$($scheme,)? Section<B>>, $kind, $build);
+        decode!($filter, $kind, $build);
+    )*};
+}
+
+doors! {
+    Classic<Native>, Some(Kind::Classic), classic;
+    Blocked, Some(Kind::Blocked), blocked;
+    Counting, Some(Kind::Counting), counting;
+    AnyFilter, None, AnyFilter::build;
+}
+
+#[cfg(feature = "bitmap")]
+doors_out!([] Bitmap);
+
+#[cfg(feature = "bitmap")]
+impl Bitmap {
+    /// Read a set from a file, every byte of which is checked first.
+    pub fn decode(bytes: &[u8]) -> Result<Bitmap, FormatError> {
+        let container = Container::open(bytes)?;
+        let header = container.header();
+        expect_kind(header, Some(Kind::Bitmap))?;
+        container.verify()?;
+        bitmap(header, scheme(header, None)?, borrowed(&container)?)
+    }
+}

@@ -1,5 +1,7 @@
 use super::*;
-use crate::{AnyFilter, Blocked, Classic, Kind, Secret, Spec};
+#[cfg(feature = "bitmap")]
+use crate::Bitmap;
+use crate::{AnyFilter, Blocked, Classic, Counting, Kind, Secret, Spec};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -14,6 +16,9 @@ fn samples() -> Vec<(AnyFilter, Option<Secret>)> {
         (Classic::new(keyed).unwrap().into(), Some(SECRET)),
         (Blocked::new(spec).unwrap().into(), None),
         (Blocked::new(keyed).unwrap().into(), Some(SECRET)),
+        (Counting::new(spec).unwrap().into(), None),
+        #[cfg(feature = "bitmap")]
+        (Bitmap::new().into(), None),
     ];
     for (filter, _) in &mut filters {
         (0..100u64).for_each(|key| _ = filter.insert(key).unwrap());
@@ -421,7 +426,7 @@ proptest! {
 
     #[test]
     fn any_resealed_header_is_survived(
-        sample in 0..4usize,
+        sample in 0..6usize,
         changes in proptest::collection::vec((8..200usize, any::<u8>()), 1..6),
     ) {
         let (filter, secret) = &samples()[sample];
