@@ -1,4 +1,70 @@
-//! Have I seen this before?
+//! *Have I seen this before?* "No", for certain, or "mayhap".
+//!
+//! Mayhap is Bloom filters and their family: sets that answer in one cache miss, cost about ten
+//! bits a key however long the keys are, never forget a key, and take a stranger for a member at
+//! exactly the rate you asked for.
+//!
+//! # Five minutes
+//!
+//! Say how many keys will come and how often a stranger may pass; insert and ask:
+//!
+//! ```
+//! use mayhap::{Blocked, Spec};
+//!
+//! let mut seen = Blocked::new(Spec::new(1_000_000, 0.01)?)?;
+//! for url in ["https://a.example/", "https://b.example/", "https://a.example/"] {
+//!     if seen.insert(url) {
+//!         println!("fetch {url}"); // certainly new: both, once
+//!     }
+//! }
+//! assert!(seen.contains("https://a.example/"));
+//! assert!(!seen.contains("https://c.example/"));
+//! assert!(seen.insert(42u64)); // integers and bytes are keys too
+//! assert_eq!((seen.keys(), seen.spec().fpr()), (3, 0.01));
+//! assert!(seen.fpr_now() < 1e-12); // nearly empty: strangers never pass yet
+//! # Ok::<(), mayhap::SpecError>(())
+//! ```
+//!
+//! Many at once, at the speed of memory: hash first, then ask for the whole batch.
+//!
+//! ```
+//! # use mayhap::{Blocked, Spec};
+//! # let mut seen = Blocked::new(Spec::new(1_000_000, 0.01)?)?;
+//! let keys: Vec<u64> = (0..10_000).collect();
+//! let (mut hashes, mut answers) = (Vec::new(), Vec::new());
+//! seen.scheme().hash_batch(&keys, &mut hashes);
+//! seen.insert_batch(&hashes);
+//! seen.contains_batch(&hashes, &mut answers);
+//! assert!(answers.iter().all(|answer| *answer));
+//! # Ok::<(), mayhap::SpecError>(())
+//! ```
+//!
+//! Callers who choose their keys could choose bad ones. A [`Secret`] takes the choice from them:
+//!
+//! ```
+//! # use mayhap::{Blocked, Secret, Spec};
+//! let secret = Secret::from_bytes(*b"16 random bytes!"); // from the system, not from a page
+//! let safe = Blocked::new(Spec::new(1_000, 0.01)?.with_secret(secret))?;
+//! assert!(safe.scheme().is_keyed());
+//! # Ok::<(), mayhap::SpecError>(())
+//! ```
+//!
+//! # Which kind?
+//!
+//! | kind | when | costs at 1% |
+//! |---|---|---|
+//! | [`Blocked`] | the default | 9.9 bits a key, one cache miss |
+//! | [`Classic`] | every bit counts; other programs' filters | 9.6 bits, up to seven misses |
+//! | [`Scalable`] | nobody knows how many keys will come | 12 to 16 bits |
+//! | [`Windowed`] | only what came lately matters | about 16 bits |
+//! | [`Counting`] | keys are removed again | 38 bits |
+//! | [`Fuse`] | all keys are known beforehand and never change | 7.9 bits, three misses |
+//! | [`Packet`] | a few bytes in a header, no heap, no `std` | your choice |
+//! | [`Bitmap`] | integers, close together; exact | about a bit for each possible value |
+//!
+//! Several threads write one filter through [`Blocked::into_shared`], or fill a large one in
+//! parts with [`Scatter`]. [`AnyFilter`] is for code that learns the kind at run time, [`format`](mod@format)
+//! saves and opens them all, and [`sizing`] tells the size, rate or number of keys beforehand.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 #[cfg(feature = "std")]

@@ -73,3 +73,6 @@ pub trait Remove: Insert {
         self.remove_hash(self.hash(key))
     }
 }
+
+#[cfg(test)]
+mod tests;

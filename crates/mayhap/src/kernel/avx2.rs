@@ -4,9 +4,10 @@ use super::Line;
 use super::scalar::{SALT, first_half, second_half};
 use crate::hash::Hash;
 use core::arch::x86_64::{
-    __m256i, _mm256_and_si256, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps,
-    _mm256_loadu_si256, _mm256_mullo_epi32, _mm256_permutevar8x32_epi32, _mm256_set1_epi32,
-    _mm256_sllv_epi32, _mm256_srli_epi32, _mm256_storeu_si256, _mm256_testc_si256,
+    __m256i, _mm256_add_epi32, _mm256_and_si256, _mm256_blendv_ps, _mm256_castps_si256,
+    _mm256_castsi256_ps, _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_mullo_epi32,
+    _mm256_permutevar8x32_epi32, _mm256_set1_epi32, _mm256_setr_epi32, _mm256_sllv_epi32,
+    _mm256_srli_epi32, _mm256_storeu_si256, _mm256_testc_si256,
 };
 
 /// Eight products, whose top nine bits are the positions: one bit for the half of the line, three
@@ -64,11 +65,12 @@ struct Lanes {
 #[target_feature(enable = "avx2,bmi2")]
 #[inline]
 fn lanes(probes: u32) -> Lanes {
-    let one: [u32; 16] = core::array::from_fn(|lane| u32::from((lane as u32) < probes));
-    // SAFETY: each half of the array is 32 readable bytes, and `loadu` needs no alignment.
-    let (first, second) = unsafe {
-        (_mm256_loadu_si256(one.as_ptr().cast()), _mm256_loadu_si256(one[8..].as_ptr().cast()))
-    };
+    let all = _mm256_set1_epi32(probes as i32);
+    let lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    let later = _mm256_add_epi32(lane, _mm256_set1_epi32(8));
+    // A comparison that holds is all ones; one of them is wanted.
+    let first = _mm256_srli_epi32::<31>(_mm256_cmpgt_epi32(all, lane));
+    let second = _mm256_srli_epi32::<31>(_mm256_cmpgt_epi32(all, later));
     Lanes { first, second, probes: probes as usize }
 }
 

@@ -1,0 +1,188 @@
+//! What `Blocked` and `Classic` promise alike; every kind's promises are in `tests/promises.rs`.
+
+use super::*;
+use crate::hash::Secret;
+use crate::scheme::{Native, Scheme};
+use crate::sizing::{BlockedShape, ClassicShape};
+use crate::spec::{Spec, SpecError};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+type Outcome = Result<(), SpecError>;
+
+macro_rules! promises {
+    ($module:ident: $Kind:ident, $name:literal, $what:literal, $absurd:expr, $golden:expr) => {
+        mod $module {
+            use super::*;
+
+            fn filled(spec: Spec, keys: std::ops::Range<u64>) -> Result<$Kind, SpecError> {
+                let mut filter = $Kind::new(spec)?;
+                keys.for_each(|key| _ = filter.insert(key));
+                Ok(filter)
+            }
+
+            /// The first ten keys from 1000 on that a filter of 0..1000 takes for its own.
+            fn false_positives(spec: Spec) -> Result<Vec<u64>, SpecError> {
+                let filter = filled(spec, 0..1000)?;
+                Ok((1000..).filter(|key| filter.contains(*key)).take(10).collect())
+            }
+
+            /// A changed hash, salt or reduction moves these. They are frozen: files depend on them.
+            #[test]
+            fn golden_false_positives() -> Outcome {
+                let one_percent = Spec::new(1000, 0.01)?;
+                let seeded = false_positives(one_percent)?;
+                assert_eq!(seeded, $golden[0]);
+                let reseeded = false_positives(one_percent.with_seed(42))?;
+                assert_eq!(reseeded, $golden[1]);
+                let keyed = false_positives(one_percent.with_secret(Secret::from_bytes([7; 16])))?;
+                assert_eq!(keyed, $golden[2]);
+                let tight = false_positives(Spec::new(1000, 1e-4)?)?;
+                assert_eq!(tight, $golden[3]);
+                Ok(())
+            }
+
+            #[test]
+            fn counts_estimates_and_rates_agree() -> Outcome {
+                for fpr in [0.05, 0.01, 1e-3, 1e-6] {
+                    let spec = Spec::new(50_000, fpr)?;
+                    let filter = filled(spec, 0..50_000)?;
+                    assert!(filter.estimate().abs_diff(50_000) < 500, "{fpr}: {}", filter.estimate());
+                    assert!(filter.keys().abs_diff(50_000) <= (50_000.0 * fpr) as u64, "{}", filter.keys());
+                    assert!((filter.fpr_now() / fpr - 1.0).abs() < 0.05, "{fpr}: {}", filter.fpr_now());
+                    let expected = filter.shape().fpr_at(50_000);
+                    assert!((filter.fpr_now() / expected - 1.0).abs() < 0.05, "{expected}");
+                }
+                Ok(())
+            }
+
+            #[test]
+            fn overfull_breaks_nothing_but_the_rate() -> Outcome {
+                let filter = filled(Spec::new(100, 0.01)?, 0..100_000)?;
+                assert!((0..100_000u64).all(|key| filter.contains(key)));
+                assert!(filter.fpr_now() > 0.999);
+                assert!(filter.estimate() > 500);
+                Ok(())
+            }
+
+            #[test]
+            fn clear_forgets_everything() -> Outcome {
+                let mut filter = filled(Spec::new(100, 0.01)?, 0..100)?;
+                filter.clear();
+                assert_eq!((filter.keys(), filter.fill(), filter.estimate()), (0, 0.0, 0));
+                assert!(!(0..100u64).any(|key| filter.contains(key)));
+                Ok(())
+            }
+
+            #[test]
+            fn unlike_filters_say_what_differs() -> Outcome {
+                let spec = Spec::new(1000, 0.01)?;
+                let mut filter = $Kind::new(spec)?;
+                let mut differs = |other: Spec| {
+                    let other = $Kind::new(other)?;
+                    Ok::<_, SpecError>(filter.union(&other).err().map(|error| error.what))
+                };
+                assert_eq!(differs(Spec::new(2000, 0.01)?)?, Some($what));
+                assert_eq!(differs(spec.with_seed(1))?, Some("seeds or secrets"));
+                assert_eq!(differs(spec.with_secret(Secret::from_bytes([1; 16])))?, Some("hashes"));
+                assert_eq!(differs(spec)?, None);
+                let mut keyed = $Kind::new(spec.with_secret(Secret::from_bytes([1; 16])))?;
+                let error = keyed.union(&$Kind::new(spec.with_secret(Secret::from_bytes([2; 16])))?);
+                let said = error.map_err(|error| error.to_string());
+                assert_eq!(said, Err("unlike filters: seeds or secrets are one here and another there".into()));
+                Ok(())
+            }
+
+            #[test]
+            fn absurd_shapes_are_refused() -> Outcome {
+                let spec = Spec::new(1000, 0.01)?;
+                for shape in $absurd {
+                    assert!($Kind::with_shape(spec, shape).is_err(), "{shape:?}");
+                }
+                let huge = Spec::new(1 << 47, 0.01)?;
+                assert!(matches!($Kind::new(huge), Err(SpecError::Memory { .. })));
+                Ok(())
+            }
+
+            #[test]
+            fn it_says_what_it_is() -> Outcome {
+                let filter = filled(Spec::new(1000, 0.01)?, 0..1000)?;
+                let said = filter.to_string();
+                assert!(said.starts_with(concat!($name, ": 99")), "{said}");
+                assert!(said.contains("of 1000 keys") && said.contains("1.000e-2 at capacity"), "{said}");
+                Ok(())
+            }
+
+            proptest! {
+                #[test]
+                fn batches_equal_loops(
+                    first in vec(any::<u16>(), 0..300),
+                    second in vec(any::<u16>(), 0..300),
+                    fpr in 1e-9f64..0.5,
+                ) {
+                    let spec = Spec::new(200, fpr)?;
+                    let mut looped = $Kind::new(spec)?;
+                    let mut batched = looped.clone();
+                    let mut told = looped.clone();
+                    let hashes = |keys: &[u16]| keys.iter().map(|key| spec.scheme().hash(key)).collect::<Vec<_>>();
+                    let (first, second) = (hashes(&first), hashes(&second));
+                    let want_new: Vec<bool> = first.iter().map(|hash| looped.insert_hash(*hash)).collect();
+                    let mut new = Vec::new();
+                    told.insert_batch_new(&first, &mut new);
+                    prop_assert_eq!(&new, &want_new);
+                    let count = want_new.iter().filter(|new| **new).count() as u64;
+                    prop_assert_eq!(batched.insert_batch(&first), count);
+                    prop_assert_eq!((batched.keys(), told.keys(), looped.keys()), (count, count, count));
+                    prop_assert_eq!(looped.as_bytes(), batched.as_bytes());
+                    prop_assert_eq!(looped.as_bytes(), told.as_bytes());
+                    let want: Vec<bool> = second.iter().map(|hash| looped.contains_hash(*hash)).collect();
+                    let mut answers = Vec::new();
+                    looped.contains_batch(&second, &mut answers);
+                    prop_assert_eq!(answers, want);
+                }
+
+                #[test]
+                fn union_commutes_and_holds_both(a in vec(any::<u32>(), 0..200), b in vec(any::<u32>(), 0..200)) {
+                    let spec = Spec::new(150, 0.001)?;
+                    let of = |keys: &[u32]| {
+                        let mut filter = $Kind::new(spec)?;
+                        keys.iter().for_each(|key| _ = filter.insert(key));
+                        Ok::<_, SpecError>(filter)
+                    };
+                    let (a_filter, b_filter) = (of(&a)?, of(&b)?);
+                    let (mut left, mut right) = (a_filter.clone(), b_filter.clone());
+                    left.union(&b_filter)?;
+                    right.union(&a_filter)?;
+                    prop_assert_eq!(left.as_bytes(), right.as_bytes());
+                    prop_assert!(a.iter().chain(&b).all(|key| left.contains(key)));
+                    let all: Vec<u32> = a.iter().chain(&b).copied().collect();
+                    let whole = of(&all)?;
+                    prop_assert_eq!(left.as_bytes(), whole.as_bytes());
+                    let (mut left, mut right) = (a_filter.clone(), b_filter.clone());
+                    left.intersect(&b_filter)?;
+                    right.intersect(&a_filter)?;
+                    prop_assert_eq!(left.as_bytes(), right.as_bytes());
+                    prop_assert!(a.iter().filter(|key| b.contains(key)).all(|key| left.contains(key)));
+                }
+            }
+        }
+    };
+}
+
+promises!(
+    blocked: Blocked,
+    "blocked",
+    "lines",
+    [(0, 1, 1), (1, 0, 1), (1, 5, 1), (1, 1, 17)].map(|(lines, lines_per_key, probes_per_line)| {
+        BlockedShape { lines, lines_per_key, probes_per_line }
+    }),
+    [[1028, 1133, 1199, 1284, 1332, 1338, 1487, 1576, 1968, 2114], [1317, 1486, 1538, 1578, 1600, 1708, 1795, 1834, 2016, 2034], [1081, 1094, 1160, 1183, 1199, 1280, 1327, 1473, 1492, 1551], [2103, 12726, 15163, 19380, 33219, 40137, 48025, 56529, 67789, 85420]]
+);
+
+promises!(
+    classic: Classic,
+    "classic",
+    "bits",
+    [(0, 1), (8, 0), (8, 65)].map(|(bits, probes)| ClassicShape { bits, probes }),
+    [[1165, 1299, 1417, 1575, 1736, 1830, 1943, 2006, 2020, 2111], [1005, 1026, 1201, 1225, 1271, 1349, 1384, 1723, 1772, 1809], [1018, 1141, 1526, 1693, 1696, 1779, 1957, 2024, 2303, 2343], [7606, 19591, 20913, 23602, 30812, 55098, 80336, 92393, 98214, 111268]]
+);
