@@ -105,7 +105,7 @@ fn flat(hash: u64, array: &Array) -> impl Iterator<Item = u64> {
 }
 
 fn high(a: u64, b: u64) -> u64 {
-    (u128::from(a) * u128::from(b) >> 64) as u64
+    ((u128::from(a) * u128::from(b)) >> 64) as u64
 }
 
 fn fold(a: u64, b: u64) -> u64 {
