@@ -10,8 +10,11 @@ mod blocked;
 mod bulk;
 mod classic;
 mod counting;
+mod layered;
 mod merge;
+mod scalable;
 mod shared;
+mod windowed;
 
 pub use any::{AnyFilter, Kind, Refused};
 #[cfg(feature = "bitmap")]
@@ -22,7 +25,9 @@ pub use classic::Classic;
 pub use counting::Counting;
 pub use merge::MergeError;
 pub(crate) use merge::{same, same_scheme};
+pub use scalable::Scalable;
 pub use shared::{Shared, SharedBlocked, SharedClassic};
+pub use windowed::{Window, Windowed};
 
 use crate::Key;
 

@@ -3,9 +3,14 @@
 mod blocked;
 mod classic;
 mod occupancy;
+mod scalable;
+mod windowed;
 
 pub use blocked::{BlockedShape, LINE_BITS, MAX_LINES_PER_KEY, MAX_PROBES_PER_LINE};
 pub use classic::ClassicShape;
+pub(crate) use scalable::any_of;
+pub use scalable::{Layer, ScalableShape};
+pub use windowed::WindowedShape;
 
 /// How often a stranger has the very hash of one of `keys` keys: the floor under every rate.
 pub fn hash_floor(keys: u64) -> f64 {
