@@ -3,7 +3,9 @@
 //! changed bit order; these do.
 
 use mayhap::format::{self, Notes};
-use mayhap::{AnyFilter, Blocked, Classic, Counting, Kind, Secret, Spec};
+use mayhap::{
+    AnyFilter, Blocked, Classic, Counting, Kind, Scalable, Secret, Spec, Window, Windowed,
+};
 use std::path::PathBuf;
 
 /// The secret of the keyed files: the bytes 0 to 15.
@@ -11,13 +13,16 @@ fn secret() -> Secret {
     Secret::from_bytes(std::array::from_fn(|i| i as u8))
 }
 
+/// When keys begin to come in, in seconds since 1970.
+const NOON: u64 = 1_767_225_600;
+
 /// What every file holds: 1000 integers and some text.
 fn members() -> (impl Iterator<Item = u64>, [&'static str; 4]) {
     (0..1000u64, ["", "ada", "naïve", "https://example.org/?q=1"])
 }
 
 fn notes() -> Notes {
-    let notes = Notes::new().with_created(1_767_225_600).with_normaliser("lower").unwrap();
+    let notes = Notes::new().with_created(NOON).with_normaliser("lower").unwrap();
     notes.with("made by", "tests/golden.rs").unwrap().with("règle", "é = 1").unwrap()
 }
 
@@ -25,6 +30,7 @@ fn notes() -> Notes {
 fn made_now() -> Vec<(&'static str, AnyFilter, Option<Secret>)> {
     let spec = Spec::new(1_000, 0.01).unwrap().with_seed(42);
     let tight = Spec::new(1_000, 1e-4).unwrap().with_seed(42);
+    let few = Spec::new(100, 0.01).unwrap().with_seed(42); // so that it grows
     let keyed = spec.with_secret(secret());
     let mut files: Vec<(_, AnyFilter, _)> = vec![
         ("classic", Classic::new(spec).unwrap().into(), None),
@@ -33,11 +39,15 @@ fn made_now() -> Vec<(&'static str, AnyFilter, Option<Secret>)> {
         ("blocked-tight", Blocked::new(tight).unwrap().into(), None),
         ("blocked-keyed", Blocked::new(keyed).unwrap().into(), Some(secret())),
         ("counting", Counting::new(spec).unwrap().into(), None),
+        ("scalable", Scalable::new(few).unwrap().into(), None),
+        ("windowed-keys", Windowed::new(spec, Window::last_keys(4)).unwrap().into(), None),
+        ("windowed-time", Windowed::new(spec, Window::span(3600, 4)).unwrap().into(), None),
     ];
     for (_, filter, _) in &mut files {
         let (integers, texts) = members();
-        integers.for_each(|key| _ = filter.insert(key).unwrap());
-        texts.iter().for_each(|key| _ = filter.insert(key).unwrap());
+        // A key each second: in a window of time they come to lie in two generations.
+        integers.for_each(|key| _ = filter.insert_at(key, NOON + key).unwrap());
+        texts.iter().for_each(|key| _ = filter.insert_at(key, NOON + 1000).unwrap());
     }
     #[cfg(feature = "bitmap")]
     files.push(("bitmap", members().0.collect::<mayhap::Bitmap>().into(), None));

@@ -115,7 +115,7 @@ fn fold(a: u64, b: u64) -> u64 {
 #[test]
 fn a_reader_made_from_the_description_agrees() {
     let names = ["classic", "blocked", "blocked-tight", "counting"];
-    for name in names {
+    for name in names.into_iter().chain(["scalable", "windowed-keys", "windowed-time"]) {
         let theirs = File::read(name);
         let ours = AnyFilter::open(&theirs.0[..], None::<Secret>).unwrap();
         let mut wrong = 0;

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "bitmap")]
 use super::Bitmap;
-use super::{Blocked, Classic, Counting, MergeError, same};
+use super::{Blocked, Classic, Counting, MergeError, Scalable, Windowed, same};
 use crate::Key;
 use crate::hash::Hash;
 use crate::kernel::Pages;
@@ -21,9 +21,9 @@ pub enum Kind {
     Blocked = 2,
     /// [`Counting`].
     Counting = 3,
-    /// Layers that grow.
+    /// [`Scalable`].
     Scalable = 4,
-    /// Generations that are forgotten.
+    /// [`Windowed`].
     Windowed = 5,
     /// Fingerprints, built once.
     Fuse = 6,
@@ -107,18 +107,25 @@ pub enum AnyFilter<B = Pages> {
     Blocked(Blocked<B>),
     /// Of counters.
     Counting(Counting<B>),
+    /// Of layers that grow.
+    Scalable(Scalable<B>),
+    /// Of generations that are forgotten.
+    Windowed(Windowed<B>),
     /// Exact. It is never used in place: opening copies it.
     #[cfg(feature = "bitmap")]
     Bitmap(Bitmap),
 }
 
-/// The same expression for every kind that hashes, and one for the exact set.
+/// The same expression for every kind that hashes, one for the kind that has a clock, and one for
+/// the exact set.
 macro_rules! each {
-    ($any:expr, $filter:ident => $does:expr, $ids:ident => $exact:expr) => {
+    ($any:expr, $filter:ident => $does:expr, $window:ident => $timed:expr, $ids:ident => $exact:expr) => {
         match $any {
             AnyFilter::Classic($filter) => $does,
             AnyFilter::Blocked($filter) => $does,
             AnyFilter::Counting($filter) => $does,
+            AnyFilter::Scalable($filter) => $does,
+            AnyFilter::Windowed($window) => $timed,
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap($ids) => $exact,
         }
@@ -132,14 +139,27 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
             AnyFilter::Classic(_) => Kind::Classic,
             AnyFilter::Blocked(_) => Kind::Blocked,
             AnyFilter::Counting(_) => Kind::Counting,
+            AnyFilter::Scalable(_) => Kind::Scalable,
+            AnyFilter::Windowed(_) => Kind::Windowed,
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(_) => Kind::Bitmap,
         }
     }
 
-    /// Whether the key may be in; `false` is certain.
+    /// Whether the key may be in; `false` is certain. A window answers as of its last insert.
     pub fn contains(&self, key: impl Key) -> bool {
-        each!(self, filter => filter.contains(key), ids => ids.contains_key(key))
+        self.contains_at(key, 0)
+    }
+
+    /// Whether the key may be in now; `false` is certain. Only windows look at the clock: `now`
+    /// is in the ticks they were made with, and a time before their last insert is taken for it.
+    pub fn contains_at(&self, key: impl Key, now: u64) -> bool {
+        each!(
+            self,
+            filter => filter.contains(key),
+            window => window.contains(key, now),
+            ids => ids.contains_key(key)
+        )
     }
 
     /// Hash a key once, to ask or insert it later.
@@ -149,14 +169,30 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
 
     /// Whether the hashed key may be in; `false` is certain.
     pub fn contains_hash(&self, hash: Hash) -> Result<bool, Refused> {
-        each!(self, filter => Ok(filter.contains_hash(hash)), _ids => Err(self.refuse(UNHASHED)))
+        Ok(each!(
+            self,
+            filter => filter.contains_hash(hash),
+            window => window.contains_hash(hash, 0),
+            _ids => return Err(self.refuse(UNHASHED))
+        ))
     }
 
     /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) -> Result<(), Refused> {
+        self.contains_batch_at(hashes, 0, answers)
+    }
+
+    /// Ask for all of them at once, as [`contains_at`](AnyFilter::contains_at) does.
+    pub fn contains_batch_at(
+        &self,
+        hashes: &[Hash],
+        now: u64,
+        answers: &mut Vec<bool>,
+    ) -> Result<(), Refused> {
         each!(
             self,
             filter => filter.contains_batch(hashes, answers),
+            window => window.contains_batch(hashes, now, answers),
             _ids => return Err(self.refuse(UNHASHED))
         );
         Ok(())
@@ -168,6 +204,8 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
             AnyFilter::Classic(filter) => Some(*filter.scheme()),
             AnyFilter::Blocked(filter) => Some(filter.scheme()),
             AnyFilter::Counting(filter) => Some(filter.scheme()),
+            AnyFilter::Scalable(filter) => Some(filter.scheme()),
+            AnyFilter::Windowed(filter) => Some(filter.scheme()),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(_) => None,
         }
@@ -180,12 +218,14 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
             AnyFilter::Classic(filter) => (filter.capacity(), filter.fpr()),
             AnyFilter::Blocked(filter) => of(filter.spec()),
             AnyFilter::Counting(filter) => of(filter.spec()),
+            AnyFilter::Scalable(filter) => (filter.capacity(), filter.spec().fpr()),
+            AnyFilter::Windowed(filter) => of(filter.spec()),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(_) => (0, 0.0),
         }
     }
 
-    /// The keys it was made for; 0 where nobody said.
+    /// The keys it was made for, or has grown to; 0 where nobody said.
     pub fn capacity(&self) -> u64 {
         self.wish().0
     }
@@ -197,27 +237,35 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
 
     /// The keys counted in.
     pub fn keys(&self) -> u64 {
-        each!(self, filter => filter.keys(), ids => ids.keys())
+        each!(self, filter => filter.keys(), window => window.keys(0), ids => ids.keys())
     }
 
     /// Bytes of its arrays.
     pub fn bytes(&self) -> u64 {
-        each!(self, filter => filter.as_bytes().len() as u64, ids => ids.bytes())
+        match self {
+            AnyFilter::Classic(filter) => filter.as_bytes().len() as u64,
+            AnyFilter::Blocked(filter) => filter.as_bytes().len() as u64,
+            AnyFilter::Counting(filter) => filter.as_bytes().len() as u64,
+            AnyFilter::Scalable(filter) => filter.bytes(),
+            AnyFilter::Windowed(filter) => filter.bytes(),
+            #[cfg(feature = "bitmap")]
+            AnyFilter::Bitmap(ids) => ids.bytes(),
+        }
     }
 
     /// The share of bits that are set.
     pub fn fill(&self) -> f64 {
-        each!(self, filter => filter.fill(), ids => ids.fill())
+        each!(self, filter => filter.fill(), window => window.fill(0), ids => ids.fill())
     }
 
     /// How many distinct keys are in, told from the bits alone.
     pub fn estimate(&self) -> u64 {
-        each!(self, filter => filter.estimate(), ids => ids.estimate())
+        each!(self, filter => filter.estimate(), window => window.estimate(0), ids => ids.estimate())
     }
 
     /// The false-positive rate as the bits stand now.
     pub fn fpr_now(&self) -> f64 {
-        each!(self, filter => filter.fpr_now(), ids => ids.fpr_now())
+        each!(self, filter => filter.fpr_now(), window => window.fpr_now(0), ids => ids.fpr_now())
     }
 
     fn refuse(&self, what: &'static str) -> Refused {
@@ -226,17 +274,27 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
 }
 
 const UNHASHED: &str = "hashes nothing: ask for the key itself";
+const TIMED: &str = "of time must be told it: insert with the time";
 const NO_REMOVAL: &str = "cannot give keys up: choose counting or a bitmap";
 #[cfg(feature = "bitmap")]
 const NOT_AN_INTEGER: &str = "holds integers only: keys of 8 bytes";
 
 impl AnyFilter {
-    /// Insert a key. `true`: it was certainly new.
+    /// Insert a key. `true`: it was certainly new. A window of time refuses: see
+    /// [`insert_at`](AnyFilter::insert_at).
     pub fn insert(&mut self, key: impl Key) -> Result<bool, Refused> {
+        self.check_timeless()?;
+        self.insert_at(key, 0)
+    }
+
+    /// Insert a key now. `true`: it was certainly new. Only windows look at the clock.
+    pub fn insert_at(&mut self, key: impl Key, now: u64) -> Result<bool, Refused> {
         match self {
             AnyFilter::Classic(filter) => Ok(filter.insert(key)),
             AnyFilter::Blocked(filter) => Ok(filter.insert(key)),
             AnyFilter::Counting(filter) => Ok(filter.insert(key)),
+            AnyFilter::Scalable(filter) => Ok(filter.insert(key)),
+            AnyFilter::Windowed(filter) => Ok(filter.insert(key, now)),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(ids) => ids
                 .insert_key(key)
@@ -244,14 +302,33 @@ impl AnyFilter {
         }
     }
 
-    /// Insert them all; returns how many were certainly new.
+    /// Insert them all; returns how many were certainly new. A window of time refuses: see
+    /// [`insert_batch_at`](AnyFilter::insert_batch_at).
     pub fn insert_batch(&mut self, hashes: &[Hash]) -> Result<u64, Refused> {
+        self.check_timeless()?;
+        self.insert_batch_at(hashes, 0)
+    }
+
+    /// Insert them all now; returns how many were certainly new. Only windows look at the clock.
+    pub fn insert_batch_at(&mut self, hashes: &[Hash], now: u64) -> Result<u64, Refused> {
         match self {
             AnyFilter::Classic(filter) => Ok(filter.insert_batch(hashes)),
             AnyFilter::Blocked(filter) => Ok(filter.insert_batch(hashes)),
             AnyFilter::Counting(filter) => Ok(filter.insert_batch(hashes)),
+            AnyFilter::Scalable(filter) => Ok(filter.insert_batch(hashes)),
+            AnyFilter::Windowed(filter) => Ok(filter.insert_batch(hashes, now)),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(_) => Err(self.refuse(UNHASHED)),
+        }
+    }
+
+    /// Fails where a key inserted without the time would be forgotten too soon.
+    fn check_timeless(&self) -> Result<(), Refused> {
+        match self {
+            AnyFilter::Windowed(filter) if filter.window().ticks().is_some() => {
+                Err(self.refuse(TIMED))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -271,6 +348,8 @@ impl AnyFilter {
             AnyFilter::Classic(filter) => filter.clear(),
             AnyFilter::Blocked(filter) => filter.clear(),
             AnyFilter::Counting(filter) => filter.clear(),
+            AnyFilter::Scalable(filter) => filter.clear(),
+            AnyFilter::Windowed(filter) => filter.clear(),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(ids) => ids.clear(),
         }
@@ -284,6 +363,8 @@ impl AnyFilter {
             (AnyFilter::Classic(ours), AnyFilter::Classic(theirs)) => ours.union(theirs),
             (AnyFilter::Blocked(ours), AnyFilter::Blocked(theirs)) => ours.union(theirs),
             (AnyFilter::Counting(ours), AnyFilter::Counting(theirs)) => ours.union(theirs),
+            (AnyFilter::Scalable(ours), AnyFilter::Scalable(theirs)) => ours.union(theirs),
+            (AnyFilter::Windowed(ours), AnyFilter::Windowed(theirs)) => ours.union(theirs),
             #[cfg(feature = "bitmap")]
             (AnyFilter::Bitmap(ours), AnyFilter::Bitmap(theirs)) => {
                 ours.union(theirs);
@@ -299,6 +380,8 @@ impl AnyFilter {
             (AnyFilter::Classic(ours), AnyFilter::Classic(theirs)) => ours.intersect(theirs),
             (AnyFilter::Blocked(ours), AnyFilter::Blocked(theirs)) => ours.intersect(theirs),
             (AnyFilter::Counting(ours), AnyFilter::Counting(theirs)) => ours.intersect(theirs),
+            (AnyFilter::Scalable(ours), AnyFilter::Scalable(theirs)) => ours.intersect(theirs),
+            (AnyFilter::Windowed(ours), AnyFilter::Windowed(theirs)) => ours.intersect(theirs),
             #[cfg(feature = "bitmap")]
             (AnyFilter::Bitmap(ours), AnyFilter::Bitmap(theirs)) => {
                 ours.intersect(theirs);
@@ -318,7 +401,7 @@ impl AnyFilter {
 
 impl<B: AsRef<[u8]>> fmt::Display for AnyFilter<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        each!(self, filter => filter.fmt(f), ids => ids.fmt(f))
+        each!(self, filter => filter.fmt(f), window => window.fmt(f), ids => ids.fmt(f))
     }
 }
 
@@ -336,6 +419,8 @@ from_kind!(
     Classic: Classic<Native, B>,
     Blocked: Blocked<B>,
     Counting: Counting<B>,
+    Scalable: Scalable<B>,
+    Windowed: Windowed<B>,
 );
 #[cfg(feature = "bitmap")]
 from_kind!(Bitmap: Bitmap);

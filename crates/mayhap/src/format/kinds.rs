@@ -2,12 +2,13 @@
 
 use super::error::FormatError;
 use super::header::{Header, MAX_KEYS};
+use super::layers::{scalable, windowed};
 use super::notes::Notes;
 use super::section::{Container, Section};
 use super::writer::{Array, Outline, write};
 #[cfg(feature = "bitmap")]
 use crate::filter::Bitmap;
-use crate::filter::{AnyFilter, Blocked, Classic, Counting, Kind};
+use crate::filter::{AnyFilter, Blocked, Classic, Counting, Kind, Scalable, Windowed};
 use crate::hash::Secret;
 use crate::kernel::Pages;
 use crate::scheme::{Native, Scheme, SchemeId};
@@ -17,7 +18,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// A filter that knows what to write.
-pub(crate) trait Stored {
+pub(super) trait Stored {
     /// Header fields and arrays.
     fn outline(&self) -> Outline<'_>;
 
@@ -125,7 +126,7 @@ fn only<T, const N: usize>(
     let (Ok([section]), [leaf]) = (<[T; 1]>::try_from(sections), header.leaves.as_slice()) else {
         return Err(FormatError::field("leaves", count, "1"));
     };
-    Ok((leaf_params(&leaf.params)?, section))
+    Ok((params(&leaf.params)?, section))
 }
 
 fn no_params(header: &Header) -> Result<(), FormatError> {
@@ -135,21 +136,26 @@ fn no_params(header: &Header) -> Result<(), FormatError> {
     Err(FormatError::field("parameters", header.params.len(), "none for this kind"))
 }
 
-fn leaf_params<const N: usize>(params: &[u64]) -> Result<[u64; N], FormatError> {
-    let wrong =
-        |_| FormatError::field("leaf's parameters", params.len(), "as many as its kind has");
+/// As many parameters as a kind has.
+pub(super) fn params<const N: usize>(params: &[u64]) -> Result<[u64; N], FormatError> {
+    let wrong = |_| FormatError::field("parameters", params.len(), "as many as the kind has");
     params.try_into().map_err(wrong)
 }
 
 /// A parameter that is a small number.
-fn small(name: &'static str, got: u64) -> Result<u32, FormatError> {
+pub(super) fn small(name: &'static str, got: u64) -> Result<u32, FormatError> {
     u32::try_from(got).map_err(|_| FormatError::field(name, got, "within its limit"))
 }
 
 /// The wish a filter was made to.
-fn spec(header: &Header, scheme: Native) -> Result<Spec, FormatError> {
+pub(super) fn spec(header: &Header, scheme: Native) -> Result<Spec, FormatError> {
+    field_spec(header.capacity, header.fpr, scheme)
+}
+
+/// A wish as two fields spell it.
+pub(super) fn field_spec(capacity: u64, fpr: f64, scheme: Native) -> Result<Spec, FormatError> {
     let wrong = |error: SpecError| FormatError::field("capacity and rate", error, "a valid wish");
-    Spec::new(header.capacity, header.fpr).map(|spec| spec.with_scheme(scheme)).map_err(wrong)
+    Spec::new(capacity, fpr).map(|spec| spec.with_scheme(scheme)).map_err(wrong)
 }
 
 impl<B: AsRef<[u8]>> Stored for Classic<Native, B> {
@@ -186,7 +192,7 @@ fn outline(
     }
 }
 
-fn wish(spec: Spec) -> (u64, f64) {
+pub(super) fn wish(spec: Spec) -> (u64, f64) {
     (spec.capacity(), spec.fpr())
 }
 
@@ -217,7 +223,7 @@ impl<B: AsRef<[u8]>> Stored for Blocked<B> {
     }
 }
 
-fn line_params(shape: BlockedShape) -> [u64; 3] {
+pub(super) fn line_params(shape: BlockedShape) -> [u64; 3] {
     [shape.lines, shape.lines_per_key.into(), shape.probes_per_line.into()]
 }
 
@@ -231,7 +237,7 @@ fn blocked<T: AsRef<[u8]>>(
 }
 
 /// A filter of lines, alone or as a part of another.
-fn lines<T: AsRef<[u8]>>(
+pub(super) fn lines<T: AsRef<[u8]>>(
     spec: Spec,
     keys: u64,
     [lines, lines_per_key, probes_per_line]: [u64; 3],
@@ -320,6 +326,8 @@ impl<T: AsRef<[u8]>> AnyFilter<T> {
             Kind::Classic => classic(header, scheme, sections).map(AnyFilter::Classic),
             Kind::Blocked => blocked(header, scheme, sections).map(AnyFilter::Blocked),
             Kind::Counting => counting(header, scheme, sections).map(AnyFilter::Counting),
+            Kind::Scalable => scalable(header, scheme, sections).map(AnyFilter::Scalable),
+            Kind::Windowed => windowed(header, scheme, sections).map(AnyFilter::Windowed),
             #[cfg(feature = "bitmap")]
             Kind::Bitmap => bitmap(header, scheme, sections).map(AnyFilter::Bitmap),
             other => Err(FormatError::UnknownKind { id: other.id() }),
@@ -333,6 +341,8 @@ impl<B: AsRef<[u8]>> Stored for AnyFilter<B> {
             AnyFilter::Classic(filter) => filter.outline(),
             AnyFilter::Blocked(filter) => filter.outline(),
             AnyFilter::Counting(filter) => filter.outline(),
+            AnyFilter::Scalable(filter) => filter.outline(),
+            AnyFilter::Windowed(filter) => filter.outline(),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(ids) => ids.outline(),
         }
@@ -407,6 +417,8 @@ doors! {
     Classic<Native>, Some(Kind::Classic), classic;
     Blocked, Some(Kind::Blocked), blocked;
     Counting, Some(Kind::Counting), counting;
+    Scalable, Some(Kind::Scalable), scalable;
+    Windowed, Some(Kind::Windowed), windowed;
     AnyFilter, None, AnyFilter::build;
 }
 

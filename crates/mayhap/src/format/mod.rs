@@ -5,6 +5,7 @@
 mod error;
 mod header;
 mod kinds;
+mod layers;
 mod notes;
 mod section;
 mod writer;

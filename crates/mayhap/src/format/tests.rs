@@ -1,7 +1,9 @@
 use super::*;
 #[cfg(feature = "bitmap")]
 use crate::Bitmap;
-use crate::{AnyFilter, Blocked, Classic, Counting, Kind, Secret, Spec};
+use crate::{
+    AnyFilter, Blocked, Classic, Counting, Kind, Scalable, Secret, Spec, Window, Windowed,
+};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -11,17 +13,22 @@ const SECRET: Secret = Secret::from_bytes(*b"an open secret..");
 fn samples() -> Vec<(AnyFilter, Option<Secret>)> {
     let spec = Spec::new(100, 0.01).unwrap().with_seed(7);
     let keyed = spec.with_secret(SECRET);
+    let few = Spec::new(30, 0.01).unwrap(); // so that it grows
     let mut filters: Vec<(AnyFilter, _)> = vec![
         (Classic::new(spec).unwrap().into(), None),
         (Classic::new(keyed).unwrap().into(), Some(SECRET)),
         (Blocked::new(spec).unwrap().into(), None),
         (Blocked::new(keyed).unwrap().into(), Some(SECRET)),
         (Counting::new(spec).unwrap().into(), None),
+        (Scalable::new(few).unwrap().into(), None),
+        (Windowed::new(spec, Window::last_keys(2)).unwrap().into(), None),
+        (Windowed::new(keyed, Window::span(3600, 1)).unwrap().into(), Some(SECRET)),
+        (Scalable::new(few.with_secret(SECRET)).unwrap().into(), Some(SECRET)),
         #[cfg(feature = "bitmap")]
         (Bitmap::new().into(), None),
     ];
     for (filter, _) in &mut filters {
-        (0..100u64).for_each(|key| _ = filter.insert(key).unwrap());
+        (0..100u64).for_each(|key| _ = filter.insert_at(key, 10_000).unwrap());
     }
     filters
 }
@@ -69,7 +76,7 @@ fn survives(file: &[u8], secret: Option<Secret>) {
         let notes = verified.expect("what decodes verifies").notes;
         assert!(filter.encode(&notes) == file, "another spelling of {filter}");
         use_it(&filter);
-        let _ = filter.insert(1u64);
+        let _ = (filter.insert(1u64), filter.insert_at(2u64, 5), filter.insert_at(3u64, u64::MAX));
         use_it(&filter);
     }
 }
@@ -77,6 +84,7 @@ fn survives(file: &[u8], secret: Option<Secret>) {
 fn use_it<B: AsRef<[u8]>>(filter: &AnyFilter<B>) {
     let hashes: Vec<_> = (0..20u64).flat_map(|key| filter.hash(key)).collect();
     let _ = filter.contains_batch(&hashes, &mut Vec::new());
+    let _ = (filter.contains_at(1u64, 20_000), filter.contains_at(1u64, u64::MAX));
     let _ = (filter.contains("ada"), filter.contains(""), filter.keys(), filter.bytes());
     let _ = (filter.fill(), filter.estimate(), filter.fpr_now(), filter.to_string());
 }
@@ -426,7 +434,7 @@ proptest! {
 
     #[test]
     fn any_resealed_header_is_survived(
-        sample in 0..6usize,
+        sample in 0..10usize,
         changes in proptest::collection::vec((8..200usize, any::<u8>()), 1..6),
     ) {
         let (filter, secret) = &samples()[sample];
