@@ -90,8 +90,8 @@ pub use filter::{AnyFilter, Kind, Refused};
 pub use filter::{Bitmap, NotAnInteger};
 #[cfg(feature = "std")]
 pub use filter::{
-    Blocked, Classic, Contains, Counting, Insert, MergeError, Part, Remove, Scalable, Scatter,
-    Shared, SharedBlocked, SharedClassic, Window, Windowed,
+    Blocked, Classic, Contains, Counting, Fuse, Insert, MergeError, Part, Remove, Scalable,
+    Scatter, Shared, SharedBlocked, SharedClassic, Window, Windowed,
 };
 pub use hash::{Hash, Secret};
 #[cfg(feature = "std")]

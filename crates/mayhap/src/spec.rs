@@ -109,6 +109,18 @@ pub enum SpecError {
         /// How often a foreign key has the hash of one of so many keys.
         floor: f64,
     },
+    /// A rate below 2⁻³², for a kind whose fingerprints end at 32 bits.
+    Width {
+        /// The rate asked for.
+        got: f64,
+    },
+    /// Two passes over the same keys gave different ones.
+    Passes {
+        /// Hashes of the first pass.
+        first: u64,
+        /// Hashes of a later one; the same number where only the hashes differ.
+        later: u64,
+    },
     /// More or fewer than 1 to 64 probes.
     Probes {
         /// The probes asked for.
@@ -150,6 +162,14 @@ impl fmt::Display for SpecError {
             SpecError::BelowHash { got, floor } => write!(
                 f,
                 "false-positive rate of {got:e}: with so many keys 64-bit hashes alone collide at {floor:.1e}; ask for at least twice that"
+            ),
+            SpecError::Width { got } => write!(
+                f,
+                "false-positive rate of {got:e}: fingerprints have 1 to 32 bits, so it must be at least 2^-32 (2.4e-10); a blocked filter goes down to 1e-12"
+            ),
+            SpecError::Passes { first, later } => write!(
+                f,
+                "keys changed between passes: {first} in the first, {later} in a later one (or as many others); every pass must give the same keys"
             ),
             SpecError::Probes { got } => {
                 write!(f, "{got} probes a key: there must be 1 to {MAX_PROBES}")

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::hash::Secret;
-use crate::scheme::{Native, Scheme};
+use crate::scheme::Scheme;
 use crate::sizing::{BlockedShape, ClassicShape};
 use crate::spec::{Spec, SpecError};
 use proptest::collection::vec;

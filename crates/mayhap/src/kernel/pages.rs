@@ -46,6 +46,11 @@ impl Pages {
         Ok(pages)
     }
 
+    /// Keep the first `bytes` bytes. Nothing moves and no memory is given back.
+    pub fn truncate(&mut self, bytes: u64) {
+        self.bytes = usize::try_from(bytes).map_or(self.bytes, |bytes| bytes.min(self.bytes));
+    }
+
     /// Hand the memory over to many writers.
     pub fn into_atomics(self) -> Atomics {
         Atomics(self)
@@ -155,6 +160,15 @@ mod tests {
             let align = if bytes >= 2 * HUGE as u64 { HUGE } else { 64 };
             assert_eq!(pages.as_ref().as_ptr() as usize % align, 0, "{bytes} bytes");
         }
+    }
+
+    #[test]
+    fn truncating_keeps_the_front() {
+        let mut pages = Pages::copy_of(&[1, 2, 3]).unwrap();
+        pages.truncate(u64::MAX);
+        assert_eq!(pages.as_ref(), [1, 2, 3]);
+        pages.truncate(2);
+        assert_eq!(pages.as_ref(), [1, 2]);
     }
 
     #[test]
