@@ -4,7 +4,7 @@
 
 use mayhap::format::{self, Notes};
 use mayhap::{
-    AnyFilter, Blocked, Classic, Counting, Kind, Scalable, Secret, Spec, Window, Windowed,
+    AnyFilter, Blocked, Classic, Counting, Fuse, Kind, Scalable, Secret, Spec, Window, Windowed,
 };
 use std::path::PathBuf;
 
@@ -49,6 +49,9 @@ fn made_now() -> Vec<(&'static str, AnyFilter, Option<Secret>)> {
         integers.for_each(|key| _ = filter.insert_at(key, NOON + key).unwrap());
         texts.iter().for_each(|key| _ = filter.insert_at(key, NOON + 1000).unwrap());
     }
+    let all = members().0.map(u64::to_le_bytes).map(Vec::from);
+    let all: Vec<_> = all.chain(members().1.map(Vec::from)).collect();
+    files.push(("fuse", Fuse::from_keys(spec, &all).unwrap().into(), None));
     #[cfg(feature = "bitmap")]
     files.push(("bitmap", members().0.collect::<mayhap::Bitmap>().into(), None));
     files

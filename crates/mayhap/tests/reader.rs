@@ -75,12 +75,12 @@ impl File {
     fn fuse(&self, array: &Array, hash: u64) -> bool {
         let &[shards, width] = &array.params[..] else { panic!("{:?}", array.params) };
         let record = array.at + 16 * high(hash, shards) as usize;
-        let (offset, log) = (self.number(record, 6), self.number(record + 6, 1));
-        let (starts, seed) = (self.number(record + 8, 4), self.number(record + 12, 4));
+        let (place, rule) = (self.number(record, 8), self.number(record + 8, 8));
+        let (offset, log, starts) = (place & !63, place & 63, rule & 0xffff_ffff);
         if starts == 0 {
-            return self.number(record + 7, 1) == 1;
+            return log == 1;
         }
-        let mixed = fold(hash ^ seed << 32, 0x8ebc6af09c88c6e3);
+        let mixed = fold(hash ^ rule, 0x8ebc6af09c88c6e3);
         let (segment, first) = (1 << log, high(mixed, starts));
         let slots = [
             first,
@@ -114,7 +114,7 @@ fn fold(a: u64, b: u64) -> u64 {
 
 #[test]
 fn a_reader_made_from_the_description_agrees() {
-    let names = ["classic", "blocked", "blocked-tight", "counting"];
+    let names = ["classic", "blocked", "blocked-tight", "counting", "fuse"];
     for name in names.into_iter().chain(["scalable", "windowed-keys", "windowed-time"]) {
         let theirs = File::read(name);
         let ours = AnyFilter::open(&theirs.0[..], None::<Secret>).unwrap();

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "bitmap")]
 use super::Bitmap;
-use super::{Blocked, Classic, Counting, MergeError, Scalable, Windowed, same};
+use super::{Blocked, Classic, Counting, Fuse, MergeError, Scalable, Windowed, same};
 use crate::Key;
 use crate::hash::Hash;
 use crate::kernel::Pages;
@@ -25,7 +25,7 @@ pub enum Kind {
     Scalable = 4,
     /// [`Windowed`].
     Windowed = 5,
-    /// Fingerprints, built once.
+    /// [`Fuse`].
     Fuse = 6,
     /// `Bitmap`, an exact set of integers.
     Bitmap = 7,
@@ -111,6 +111,8 @@ pub enum AnyFilter<B = Pages> {
     Scalable(Scalable<B>),
     /// Of generations that are forgotten.
     Windowed(Windowed<B>),
+    /// Of fingerprints.
+    Fuse(Fuse<B>),
     /// Exact. It is never used in place: opening copies it.
     #[cfg(feature = "bitmap")]
     Bitmap(Bitmap),
@@ -126,6 +128,7 @@ macro_rules! each {
             AnyFilter::Counting($filter) => $does,
             AnyFilter::Scalable($filter) => $does,
             AnyFilter::Windowed($window) => $timed,
+            AnyFilter::Fuse($filter) => $does,
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap($ids) => $exact,
         }
@@ -141,6 +144,7 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
             AnyFilter::Counting(_) => Kind::Counting,
             AnyFilter::Scalable(_) => Kind::Scalable,
             AnyFilter::Windowed(_) => Kind::Windowed,
+            AnyFilter::Fuse(_) => Kind::Fuse,
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(_) => Kind::Bitmap,
         }
@@ -206,6 +210,7 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
             AnyFilter::Counting(filter) => Some(filter.scheme()),
             AnyFilter::Scalable(filter) => Some(filter.scheme()),
             AnyFilter::Windowed(filter) => Some(filter.scheme()),
+            AnyFilter::Fuse(filter) => Some(filter.scheme()),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(_) => None,
         }
@@ -220,6 +225,7 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
             AnyFilter::Counting(filter) => of(filter.spec()),
             AnyFilter::Scalable(filter) => (filter.capacity(), filter.spec().fpr()),
             AnyFilter::Windowed(filter) => of(filter.spec()),
+            AnyFilter::Fuse(filter) => of(filter.spec()),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(_) => (0, 0.0),
         }
@@ -248,6 +254,7 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
             AnyFilter::Counting(filter) => filter.as_bytes().len() as u64,
             AnyFilter::Scalable(filter) => filter.bytes(),
             AnyFilter::Windowed(filter) => filter.bytes(),
+            AnyFilter::Fuse(filter) => filter.as_bytes().len() as u64,
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(ids) => ids.bytes(),
         }
@@ -274,6 +281,7 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
 }
 
 const UNHASHED: &str = "hashes nothing: ask for the key itself";
+const STATIC: &str = "is built from all keys at once: build it anew";
 const TIMED: &str = "of time must be told it: insert with the time";
 const NO_REMOVAL: &str = "cannot give keys up: choose counting or a bitmap";
 #[cfg(feature = "bitmap")]
@@ -295,6 +303,7 @@ impl AnyFilter {
             AnyFilter::Counting(filter) => Ok(filter.insert(key)),
             AnyFilter::Scalable(filter) => Ok(filter.insert(key)),
             AnyFilter::Windowed(filter) => Ok(filter.insert(key, now)),
+            AnyFilter::Fuse(_) => Err(self.refuse(STATIC)),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(ids) => ids
                 .insert_key(key)
@@ -317,6 +326,7 @@ impl AnyFilter {
             AnyFilter::Counting(filter) => Ok(filter.insert_batch(hashes)),
             AnyFilter::Scalable(filter) => Ok(filter.insert_batch(hashes)),
             AnyFilter::Windowed(filter) => Ok(filter.insert_batch(hashes, now)),
+            AnyFilter::Fuse(_) => Err(self.refuse(STATIC)),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(_) => Err(self.refuse(UNHASHED)),
         }
@@ -350,6 +360,7 @@ impl AnyFilter {
             AnyFilter::Counting(filter) => filter.clear(),
             AnyFilter::Scalable(filter) => filter.clear(),
             AnyFilter::Windowed(filter) => filter.clear(),
+            AnyFilter::Fuse(_) => return Err(self.refuse(STATIC)),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(ids) => ids.clear(),
         }
@@ -421,6 +432,7 @@ from_kind!(
     Counting: Counting<B>,
     Scalable: Scalable<B>,
     Windowed: Windowed<B>,
+    Fuse: Fuse<B>,
 );
 #[cfg(feature = "bitmap")]
 from_kind!(Bitmap: Bitmap);
@@ -445,7 +457,7 @@ impl std::error::Error for Refused {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Spec;
+    use crate::Window;
 
     #[test]
     fn numbers_are_frozen() {
@@ -473,6 +485,41 @@ mod tests {
         let error = classic.union(&blocked).unwrap_err();
         assert_eq!(error.to_string(), "unlike filters: kinds are classic here and blocked there");
         assert_eq!(classic.intersect(&blocked), Err(error));
+    }
+
+    #[test]
+    fn what_a_kind_cannot_do_is_refused_by_name() {
+        let spec = Spec::new(100, 0.01).unwrap();
+        let mut fuse = AnyFilter::from(Fuse::from_keys(spec, 0..100u64).unwrap());
+        let error = fuse.insert("ada").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a fuse filter is built from all keys at once: build it anew"
+        );
+        assert_eq!([fuse.clear(), fuse.insert_batch(&[]).map(|_| ())], [Err(error); 2]);
+        let other = fuse.clone();
+        assert!(fuse.union(&other).is_err() && fuse.intersect(&other).is_err());
+        assert!(fuse.contains(1u64), "nothing was lost");
+        assert!(fuse.remove(1u64).is_err());
+
+        let mut window = AnyFilter::from(Windowed::new(spec, Window::span(60, 1)).unwrap());
+        assert!(window.insert("ada").is_err());
+        assert_eq!(window.insert_at("ada", 1000), Ok(true));
+        assert!(window.contains("ada") && window.contains_at("ada", 1060));
+        assert!(!window.contains_at("ada", 2000));
+    }
+
+    #[cfg(feature = "bitmap")]
+    #[test]
+    fn an_exact_set_has_no_hashes() {
+        let mut ids = AnyFilter::from(Bitmap::new());
+        assert_eq!(ids.insert(7u8), Ok(true));
+        assert!(ids.insert("ada").is_err() && !ids.contains("ada") && ids.contains(7u64));
+        let hash = Hash(7);
+        assert!(ids.hash(7u8).is_err() && ids.contains_hash(hash).is_err());
+        assert!(ids.contains_batch(&[hash], &mut Vec::new()).is_err());
+        assert!(ids.insert_batch(&[hash]).is_err());
+        assert_eq!((ids.remove(7u8), ids.keys(), ids.scheme()), (Ok(true), 0, None));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::section::{Container, Section};
 use super::writer::{Array, Outline, write};
 #[cfg(feature = "bitmap")]
 use crate::filter::Bitmap;
-use crate::filter::{AnyFilter, Blocked, Classic, Counting, Kind, Scalable, Windowed};
+use crate::filter::{AnyFilter, Blocked, Classic, Counting, Fuse, Kind, Scalable, Windowed};
 use crate::hash::Secret;
 use crate::kernel::Pages;
 use crate::scheme::{Native, Scheme, SchemeId};
@@ -279,6 +279,26 @@ fn counting<T: AsRef<[u8]>>(
     })
 }
 
+impl<B: AsRef<[u8]>> Stored for Fuse<B> {
+    fn outline(&self) -> Outline<'_> {
+        let array = array([self.shards(), self.width().into()], self.as_bytes());
+        outline(Kind::Fuse, wish(self.spec()), self.scheme(), self.keys(), array)
+    }
+}
+
+fn fuse<T: AsRef<[u8]>>(
+    header: &Header,
+    scheme: Native,
+    sections: Vec<T>,
+) -> Result<Fuse<T>, FormatError> {
+    let ([shards, width], section) = only(header, sections)?;
+    let (spec, small_width) = (spec(header, scheme)?, small("width", width)?);
+    Fuse::from_bytes(spec, header.keys, shards, small_width, section).ok_or_else(|| {
+        let got = format!("{shards} shards of {width} bits");
+        FormatError::field("shape", got, "as its directory says, 1 to 32 bits wide")
+    })
+}
+
 #[cfg(feature = "bitmap")]
 impl Stored for Bitmap {
     fn outline(&self) -> Outline<'_> {
@@ -328,6 +348,7 @@ impl<T: AsRef<[u8]>> AnyFilter<T> {
             Kind::Counting => counting(header, scheme, sections).map(AnyFilter::Counting),
             Kind::Scalable => scalable(header, scheme, sections).map(AnyFilter::Scalable),
             Kind::Windowed => windowed(header, scheme, sections).map(AnyFilter::Windowed),
+            Kind::Fuse => fuse(header, scheme, sections).map(AnyFilter::Fuse),
             #[cfg(feature = "bitmap")]
             Kind::Bitmap => bitmap(header, scheme, sections).map(AnyFilter::Bitmap),
             other => Err(FormatError::UnknownKind { id: other.id() }),
@@ -343,6 +364,7 @@ impl<B: AsRef<[u8]>> Stored for AnyFilter<B> {
             AnyFilter::Counting(filter) => filter.outline(),
             AnyFilter::Scalable(filter) => filter.outline(),
             AnyFilter::Windowed(filter) => filter.outline(),
+            AnyFilter::Fuse(filter) => filter.outline(),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(ids) => ids.outline(),
         }
@@ -419,6 +441,7 @@ doors! {
     Counting, Some(Kind::Counting), counting;
     Scalable, Some(Kind::Scalable), scalable;
     Windowed, Some(Kind::Windowed), windowed;
+    Fuse, Some(Kind::Fuse), fuse;
     AnyFilter, None, AnyFilter::build;
 }
 

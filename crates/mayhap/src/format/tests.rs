@@ -2,7 +2,7 @@ use super::*;
 #[cfg(feature = "bitmap")]
 use crate::Bitmap;
 use crate::{
-    AnyFilter, Blocked, Classic, Counting, Kind, Scalable, Secret, Spec, Window, Windowed,
+    AnyFilter, Blocked, Classic, Counting, Fuse, Kind, Scalable, Secret, Spec, Window, Windowed,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -30,6 +30,7 @@ fn samples() -> Vec<(AnyFilter, Option<Secret>)> {
     for (filter, _) in &mut filters {
         (0..100u64).for_each(|key| _ = filter.insert_at(key, 10_000).unwrap());
     }
+    filters.push((Fuse::from_keys(spec, 0..100u64).unwrap().into(), None));
     filters
 }
 
