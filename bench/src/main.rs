@@ -1,2 +1,114 @@
-//! Measurements, side by side with the rivals.
-fn main() {}
+//! Measurements of mayhap, side by side with its rivals.
+//!
+//! ```text
+//! mayhap-bench engine [--quick] [--all] [--only 1e5|5e6|1e8] [--docs DIR]
+//! mayhap-bench scale  [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
+//! mayhap-bench urls OUTDIR [LINES] [SEED]
+//! ```
+
+mod bars;
+mod chart;
+mod charts;
+mod contest;
+mod corpus;
+mod engine;
+mod fill;
+#[cfg(feature = "fuse")]
+mod fuse;
+mod hashing;
+mod heap;
+mod keys;
+mod limit;
+mod losses;
+mod machine;
+mod mersenne;
+mod mix;
+mod ours;
+mod page;
+mod rates;
+mod report;
+mod rivals;
+mod scale;
+mod subject;
+mod threads;
+mod urls;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: mayhap-bench engine [--quick] [--all] [--only 1e5|5e6|1e8] [--docs DIR]
+       mayhap-bench scale [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
+       mayhap-bench urls OUTDIR [LINES=10000000] [SEED=20261115]";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match arguments.split_first() {
+        Some((verb, rest)) if verb == "engine" => engine(rest),
+        Some((verb, rest)) if verb == "scale" => scale(rest),
+        Some((verb, rest)) if verb == "urls" => urls(rest),
+        _ => Err(USAGE.to_owned()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn engine(arguments: &[String]) -> Result<(), String> {
+    let mut options = engine::Options::default();
+    let mut docs = docs();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--quick" => options.quick = true,
+            "--all" => options.all = true,
+            "--only" => options.only = Some(number(value(argument, rest.next())?)?),
+            "--docs" => docs = PathBuf::from(value(argument, rest.next())?),
+            _ => return Err(format!("{argument}: unknown\n{USAGE}")),
+        }
+    }
+    engine::run(options, &docs).map_err(|error| format!("writing the page: {error}"))
+}
+
+fn scale(arguments: &[String]) -> Result<(), String> {
+    let mut options = scale::Options::default();
+    let mut docs = docs();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let given = value(argument, rest.next())?;
+        match argument.as_str() {
+            "--keys" => options.keys = number(given)?,
+            "--threads" => options.threads = number(given)?.clamp(1, 1024),
+            "--probes" => options.probes = number(given)?,
+            "--docs" => docs = PathBuf::from(given),
+            _ => return Err(format!("{argument}: unknown\n{USAGE}")),
+        }
+    }
+    scale::run(options, &docs).map_err(|error| format!("writing the page: {error}"))
+}
+
+fn urls(arguments: &[String]) -> Result<(), String> {
+    let dir = arguments.first().ok_or(USAGE)?;
+    let given = |at: usize, default| arguments.get(at).map_or(Ok(default), |text| number(text));
+    let (lines, seed) = (given(1, 10_000_000)?, given(2, urls::SEED)?);
+    corpus::write(Path::new(dir), lines, seed).map_err(|error| format!("{dir}: {error}"))
+}
+
+/// The documents of this workspace.
+fn docs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs")
+}
+
+fn value<'a>(name: &str, given: Option<&'a String>) -> Result<&'a str, String> {
+    given.map(String::as_str).ok_or_else(|| format!("{name}: needs a value\n{USAGE}"))
+}
+
+/// A whole number, plain or as `2e9`.
+fn number(text: &str) -> Result<u64, String> {
+    let plain = text.parse().ok();
+    let float = || text.parse::<f64>().ok().filter(|x| (1.0..1e18).contains(x)).map(|x| x as u64);
+    plain.or_else(float).ok_or_else(|| format!("{text}: not a number\n{USAGE}"))
+}

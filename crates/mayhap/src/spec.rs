@@ -76,6 +76,11 @@ impl Spec {
         self.fpr
     }
 
+    /// What the bits must achieve, so that together with colliding hashes the rate is met.
+    pub(crate) fn fpr_of_bits(&self) -> f64 {
+        self.fpr - crate::sizing::hash_floor(self.capacity)
+    }
+
     /// How keys are hashed.
     pub fn scheme(&self) -> Native {
         self.scheme

@@ -37,7 +37,7 @@ pub struct Blocked<B = Pages> {
 impl Blocked {
     /// An empty filter to this wish.
     pub fn new(spec: Spec) -> Result<Blocked, SpecError> {
-        Blocked::with_shape(spec, BlockedShape::for_rate(spec.capacity(), spec.fpr()))
+        Blocked::with_shape(spec, BlockedShape::for_rate(spec.capacity(), spec.fpr_of_bits()))
     }
 
     /// An empty filter of exactly this shape; the spec tells what to compare the rate with.
@@ -68,7 +68,7 @@ impl Blocked {
     #[inline]
     pub fn insert_hash(&mut self, hash: Hash) -> bool {
         let new = kernel::insert(lines_mut(&mut self.bits), self.shape, hash);
-        self.keys += u64::from(new);
+        self.keys = self.keys.saturating_add(new.into());
         new
     }
 
@@ -77,7 +77,7 @@ impl Blocked {
         let mut new = 0;
         let lines = lines_mut(&mut self.bits);
         kernel::insert_batch(lines, self.shape, hashes, |_, is_new| new += u64::from(is_new));
-        self.keys += new;
+        self.keys = self.keys.saturating_add(new);
         new
     }
 
@@ -87,7 +87,8 @@ impl Blocked {
         new.resize(hashes.len(), false);
         let lines = lines_mut(&mut self.bits);
         kernel::insert_batch(lines, self.shape, hashes, |i, is_new| new[i] = is_new);
-        self.keys += new.iter().map(|new| u64::from(*new)).sum::<u64>();
+        let count = new.iter().map(|new| u64::from(*new)).sum();
+        self.keys = self.keys.saturating_add(count);
     }
 
     /// Forget everything.

@@ -36,7 +36,7 @@ pub struct Classic<S = Native, B = Pages> {
 impl Classic {
     /// An empty filter to this wish.
     pub fn new(spec: Spec) -> Result<Classic, SpecError> {
-        Classic::with_shape(spec, ClassicShape::for_rate(spec.capacity(), spec.fpr()))
+        Classic::with_shape(spec, ClassicShape::for_rate(spec.capacity(), spec.fpr_of_bits()))
     }
 
     /// An empty filter of exactly this shape; the spec tells what to compare the rate with.
@@ -166,7 +166,7 @@ impl<S: Scheme> Classic<S> {
         for at in self.scheme.positions(hash, self.shape.bits, self.shape.probes) {
             new |= flat::set(bytes, at);
         }
-        self.keys += u64::from(new);
+        self.keys = self.keys.saturating_add(new.into());
         new
     }
 
@@ -177,7 +177,7 @@ impl<S: Scheme> Classic<S> {
         flat::insert_batch(bytes, &self.scheme, probing, hashes, |_, is_new| {
             new += u64::from(is_new);
         });
-        self.keys += new;
+        self.keys = self.keys.saturating_add(new);
         new
     }
 
@@ -186,7 +186,8 @@ impl<S: Scheme> Classic<S> {
         new.clear();
         let (bytes, probing) = (self.bits.as_mut(), (self.shape.bits, self.shape.probes));
         flat::insert_batch(bytes, &self.scheme, probing, hashes, |_, is_new| new.push(is_new));
-        self.keys += new.iter().map(|new| u64::from(*new)).sum::<u64>();
+        let count = new.iter().map(|new| u64::from(*new)).sum();
+        self.keys = self.keys.saturating_add(count);
     }
 
     /// Forget everything.

@@ -3,6 +3,7 @@
 
 use super::classic::ClassicShape;
 use super::occupancy::{all_set, over_loads};
+use super::sane;
 
 /// Bits in a line: one cache line of nearly every machine.
 pub const LINE_BITS: u64 = 512;
@@ -28,6 +29,7 @@ impl BlockedShape {
     ///
     /// That is one line down to about 0.7%, two to 0.02%, three to 3e-6 and four below.
     pub fn for_rate(keys: u64, fpr: f64) -> BlockedShape {
+        let (keys, fpr) = sane(keys, fpr);
         let classic = ClassicShape::for_rate(keys, fpr).bits as f64;
         // An array is whole lines: tiny ones would never meet a percentage.
         let slack = LINE_BITS as f64;
@@ -184,6 +186,17 @@ mod tests {
         assert_eq!((shape.bits(), shape.probes()), (4_000_000_000, 1));
         let rate = shape.fpr_at(2_000_000_000);
         assert!((0.393..0.40).contains(&rate), "{rate}");
+    }
+
+    #[test]
+    fn nonsense_is_answered_with_something() {
+        for keys in [0, u64::MAX] {
+            for fpr in [0.0, -1.0, 1.0, 2.0, f64::NAN, f64::INFINITY, 1e-300] {
+                assert!(BlockedShape::for_rate(keys, fpr).is_valid(), "{keys} keys at {fpr}");
+            }
+            assert!(BlockedShape::for_bits(keys, 0).is_valid());
+            assert!(BlockedShape::for_bits(keys, u64::MAX).is_valid());
+        }
     }
 
     #[test]

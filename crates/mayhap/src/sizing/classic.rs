@@ -1,6 +1,7 @@
 //! The textbook: m = −n·ln p / (ln 2)², k = m/n·ln 2.
 
 use super::occupancy::all_set;
+use super::sane;
 use crate::spec::MAX_PROBES;
 use std::f64::consts::LN_2;
 
@@ -19,6 +20,7 @@ impl ClassicShape {
     /// The textbook's m, with the better of the two whole k beside its k. A whole k misses the
     /// target a little; where that is more than 1% (only for rates above one half) m grows.
     pub fn for_rate(keys: u64, fpr: f64) -> ClassicShape {
+        let (keys, fpr) = sane(keys, fpr);
         let bits = (-(keys as f64) * fpr.ln() / (LN_2 * LN_2)).ceil().max(1.0) as u64;
         let mut shape = ClassicShape::for_bits(keys, bits);
         while shape.fpr_at(keys) > 1.01 * fpr {
@@ -80,6 +82,15 @@ mod tests {
             for keys in [1, 10, 1000, 10_000_000] {
                 let rate = ClassicShape::for_rate(keys, fpr).fpr_at(keys);
                 assert!(rate <= 1.011 * fpr, "{keys} keys at {fpr}: {rate}");
+            }
+        }
+    }
+
+    #[test]
+    fn nonsense_is_answered_with_something() {
+        for keys in [0, u64::MAX] {
+            for fpr in [0.0, -1.0, 1.0, 2.0, f64::NAN, f64::INFINITY, 1e-300] {
+                assert!(ClassicShape::for_rate(keys, fpr).is_valid(), "{keys} keys at {fpr}");
             }
         }
     }

@@ -19,3 +19,11 @@ pub use windowed::WindowedShape;
 pub fn hash_floor(keys: u64) -> f64 {
     keys as f64 / 2f64.powi(64)
 }
+
+/// Numbers a formula can work with: these functions answer whatever they are asked, and refusing
+/// is left to [`Spec`](crate::Spec).
+fn sane(keys: u64, fpr: f64) -> (u64, f64) {
+    // Layers of composites may be tighter than what callers may ask for.
+    let fpr = if fpr.is_nan() { 0.5 } else { fpr.clamp(1e-18, 1.0 - 1e-9) };
+    (keys.min(crate::spec::MAX_CAPACITY), fpr)
+}

@@ -1,0 +1,90 @@
+//! Many threads that hash keys and fill one filter: through atomics, or sorted by parts.
+
+use crate::urls::{SEED, Urls};
+use mayhap::{Blocked, Classic, Hash, Native, Scatter, Scheme};
+use std::ops::Range;
+use std::thread::scope;
+
+/// Hashes handed over at a time.
+const BATCH: usize = 4096;
+/// Keys sorted before the parts are filled: 8 bytes each are held.
+const ROUND: u64 = 50_000_000;
+
+/// Hash the URLs with numbers `pick(i)`; `each` gets batches.
+pub fn hash_urls(ids: Range<u64>, pick: &impl Fn(u64) -> u64, mut each: impl FnMut(&[Hash])) {
+    let (mut urls, scheme) = (Urls::new(SEED), Native::default());
+    let mut hashes = Vec::with_capacity(BATCH);
+    for i in ids {
+        hashes.push(scheme.hash(urls.url(pick(i))));
+        if hashes.len() == BATCH {
+            each(&hashes);
+            hashes.clear();
+        }
+    }
+    each(&hashes);
+}
+
+/// Slice number `i` of `of`.
+fn slice(ids: &Range<u64>, i: u64, of: u64) -> Range<u64> {
+    let cut = |i| ids.start + (ids.end - ids.start) * i / of;
+    cut(i)..cut(i + 1)
+}
+
+/// `hash_urls` on all threads, each its own slice of the numbers.
+pub fn batches(
+    ids: Range<u64>,
+    threads: u64,
+    pick: &(impl Fn(u64) -> u64 + Sync),
+    each: &(impl Fn(&[Hash]) + Sync),
+) {
+    scope(|scope| {
+        for thread in 0..threads {
+            let own = slice(&ids, thread, threads);
+            scope.spawn(move || hash_urls(own, pick, each));
+        }
+    });
+}
+
+/// Fill with URLs from all threads at once, through atomics.
+pub fn shared(filter: Classic, keys: u64, threads: u64) -> Classic {
+    let shared = filter.into_shared();
+    batches(0..keys, threads, &|i| i, &|hashes| _ = shared.insert_batch(hashes));
+    shared.into_inner()
+}
+
+/// Fill from all threads without atomics: in rounds, each thread sorts the hashes of its share by
+/// part, then fills its share of the parts. `source` calls with the hashes of a range of keys.
+pub fn partitioned(
+    filter: &mut Blocked,
+    keys: u64,
+    threads: u64,
+    source: &(impl Fn(Range<u64>, &mut dyn FnMut(&[Hash])) + Sync),
+) {
+    let mut sorted: Vec<_> = (0..threads).map(|_| Scatter::new(filter.shape())).collect();
+    for start in (0..keys).step_by(ROUND as usize) {
+        let round = start..(start + ROUND).min(keys);
+        scope(|scope| {
+            for (thread, scatter) in (0..threads).zip(&mut sorted) {
+                let own = slice(&round, thread, threads);
+                scope.spawn(move || {
+                    scatter.clear();
+                    source(own, &mut |hashes| scatter.push_batch(hashes));
+                });
+            }
+        });
+        let mut parts = filter.parts_mut();
+        let share = parts.len().div_ceil(threads as usize);
+        scope(|scope| {
+            for (thread, parts) in parts.chunks_mut(share).enumerate() {
+                let sorted = &sorted;
+                scope.spawn(move || {
+                    for (i, part) in parts.iter_mut().enumerate() {
+                        let at = thread * share + i;
+                        sorted.iter().for_each(|scatter| part.insert_batch(scatter.part(at)));
+                    }
+                });
+            }
+        });
+    }
+    filter.recount();
+}

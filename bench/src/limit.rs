@@ -1,0 +1,98 @@
+//! The limit: reading one random 64-byte line a key, with the pages and the prefetch ring that
+//! ours use. No filter that looks at memory once a key can be faster.
+
+use crate::keys::Keys;
+use crate::subject::{Subject, Way};
+use mayhap::{Hash, Pages};
+use std::hint::black_box;
+use std::time::Instant;
+
+/// An array of lines as large as the filter it is compared with.
+pub struct Limit {
+    pages: Pages,
+    ahead: usize,
+}
+
+impl Limit {
+    /// An array of `bits`, written once so that its pages exist.
+    pub fn new(bits: u64) -> Limit {
+        let mut pages = Pages::zeroed(bits / 8).expect("memory for an array");
+        pages.as_mut().fill(0x55);
+        Limit { ahead: fastest_ring(&pages), pages }
+    }
+
+    /// Lines prefetched ahead of the one read.
+    pub fn ahead(&self) -> usize {
+        self.ahead
+    }
+}
+
+/// The ring that reads fastest here and now: a limit must not be made to look slow.
+fn fastest_ring(pages: &Pages) -> usize {
+    let hashes: Vec<_> = (0..1 << 16).map(|i| Hash(crate::mix::splitmix(i))).collect();
+    let timed = |ahead| {
+        let start = Instant::now();
+        black_box(read(pages.as_ref(), &hashes, ahead));
+        (start.elapsed(), ahead)
+    };
+    let runs = (0..5).flat_map(|_| [16, 32, 48, 64].map(timed));
+    runs.min().map_or(32, |best| best.1)
+}
+
+#[inline(never)]
+fn read(bytes: &[u8], hashes: &[Hash], ahead: usize) -> u64 {
+    let (lines, _) = bytes.as_chunks::<64>();
+    let line = |hash: Hash| ((u128::from(hash.0) * lines.len() as u128) >> 64) as usize;
+    hashes.iter().take(ahead).for_each(|hash| prefetch(&lines[line(*hash)]));
+    let mut folded = 0;
+    for (i, hash) in hashes.iter().enumerate() {
+        if let Some(next) = hashes.get(i + ahead) {
+            prefetch(&lines[line(*next)]);
+        }
+        let (words, _) = lines[line(*hash)].as_chunks();
+        folded ^= words.iter().fold(0, |all, word| all ^ u64::from_ne_bytes(*word));
+    }
+    folded
+}
+
+#[inline(always)]
+fn prefetch(line: &[u8; 64]) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing the program can see; any address is allowed.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: a prefetch reads nothing the program can see; any address is allowed.
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{}]", in(reg) line.as_ptr(), options(nostack, readonly));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = line;
+}
+
+impl<K: Keys> Subject<K> for Limit {
+    fn name(&self) -> &'static str {
+        "random line"
+    }
+
+    fn insert(&mut self, _: Way, _: &K) {}
+
+    fn contains(&mut self, _: Way, chunk: &K) -> u64 {
+        black_box(read(self.pages.as_ref(), chunk.hashes(), self.ahead));
+        0
+    }
+
+    fn bits(&self) -> u64 {
+        8 * self.pages.as_ref().len() as u64
+    }
+
+    fn ways(&self) -> &'static [Way] {
+        &[Way::Hashed]
+    }
+
+    fn insert_ways(&self) -> &'static [Way] {
+        &[]
+    }
+}

@@ -1,0 +1,87 @@
+//! Is the rate you ask for the rate you get? Many strangers are asked, and the share of wrong
+//! answers compared with the target.
+
+use crate::mix::splitmix;
+use mayhap::{Blocked, Classic, Contains, Counting, Hash, Insert, Spec};
+
+/// Keys in the filters.
+const KEYS: u64 = 1_000_000;
+/// Wrong answers to wait for: enough to see a 2% error in the rate.
+const WRONG: f64 = 40_000.0;
+/// But ask no more often than this.
+const MOST_PROBES: f64 = 2e8;
+
+/// One kind at one target.
+pub struct Rate {
+    pub kind: &'static str,
+    pub target: f64,
+    pub measured: f64,
+    /// Standard error of `measured`.
+    pub error: f64,
+    pub probes: u64,
+    pub bits_per_key: f64,
+}
+
+impl Rate {
+    /// At most 2% above the target, beyond what sampling can tell.
+    pub fn holds(&self) -> bool {
+        self.measured - 2.0 * self.error <= 1.02 * self.target
+    }
+}
+
+/// All kinds at these targets.
+pub fn all(targets: &[f64]) -> Vec<Rate> {
+    let mut rates = Vec::new();
+    for target in targets {
+        eprintln!("rates at {}%", 100.0 * target);
+        let spec = Spec::new(KEYS, *target).expect("a sane rate");
+        // A kind that is filled key by key is one more line here.
+        let classic = filled(Classic::new(spec).expect("memory for a filter"));
+        rates.push(measure("Classic", *target, classic.shape().bits, &classic));
+        let blocked = filled(Blocked::new(spec).expect("memory for a filter"));
+        rates.push(measure("Blocked", *target, blocked.shape().bits(), &blocked));
+        let counting = filled(Counting::new(spec).expect("memory for a filter"));
+        rates.push(measure("Counting", *target, 8 * counting.as_bytes().len() as u64, &counting));
+        #[cfg(feature = "fuse")]
+        rates.push(crate::fuse::rate(spec, member));
+    }
+    rates
+}
+
+fn member(i: u64) -> Hash {
+    Hash(splitmix(i))
+}
+
+fn filled<F: Insert<Hash = Hash>>(mut filter: F) -> F {
+    let hashes: Vec<Hash> = (0..KEYS).map(member).collect();
+    filter.insert_batch(&hashes);
+    filter
+}
+
+/// Ask a filled filter for strangers until enough wrong answers came.
+pub fn measure(
+    kind: &'static str,
+    target: f64,
+    bits: u64,
+    filter: &impl Contains<Hash = Hash>,
+) -> Rate {
+    let probes = (WRONG / target).min(MOST_PROBES) as u64;
+    let (mut hashes, mut answers) = (Vec::new(), Vec::new());
+    let (mut wrong, mut asked) = (0u64, 0);
+    while asked < probes {
+        let from = (1 << 40) + asked;
+        hashes.clear();
+        hashes.extend((from..from + 4096).map(member));
+        filter.contains_batch(&hashes, &mut answers);
+        wrong += answers.iter().map(|yes| u64::from(*yes)).sum::<u64>();
+        asked += 4096;
+    }
+    Rate {
+        kind,
+        target,
+        measured: wrong as f64 / asked as f64,
+        error: (wrong.max(1) as f64).sqrt() / asked as f64,
+        probes: asked,
+        bits_per_key: bits as f64 / KEYS as f64,
+    }
+}

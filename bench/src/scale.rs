@@ -1,0 +1,163 @@
+//! Two billion URLs: at 1%, and in 500 MB.
+//!
+//! The yardstick is making and hashing the URLs on the same threads, which no program that reads
+//! keys can avoid.
+
+use crate::fill::{batches, hash_urls, partitioned, shared};
+use crate::machine::peak_memory;
+use crate::mix::below;
+use crate::page;
+use crate::report::amount;
+use mayhap::sizing::{BlockedShape, ClassicShape};
+use mayhap::{Blocked, Classic, Contains, Hash, Spec};
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Instant;
+
+/// Numbers of URLs that are in no filter start here.
+const ABSENT: u64 = 1 << 40;
+/// Bits a key of the second part: 500 MB for two billion.
+const FEW_BITS: u64 = 2;
+
+/// How much of it.
+#[derive(Clone, Copy)]
+pub struct Options {
+    pub keys: u64,
+    pub threads: u64,
+    /// Strangers and members to ask for.
+    pub probes: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { keys: 2_000_000_000, threads: 2, probes: 100_000_000 }
+    }
+}
+
+/// Measure and print; a full run goes into the page too.
+pub fn run(options: Options, docs: &Path) -> std::io::Result<()> {
+    let Options { keys, threads, probes } = options;
+    let mut text = format!(
+        "## Two billion URLs\n\nWritten by `cargo xtask bench scale`: {} URLs, {threads} threads, \
+         {} probes.\n\n",
+        amount(keys),
+        amount(probes)
+    );
+    let mut say = |line: String| {
+        println!("{line}");
+        _ = writeln!(text, "{line}");
+    };
+    let start = Instant::now();
+    batches(0..keys, threads, &|i| i, &|hashes| _ = std::hint::black_box(hashes.len()));
+    let alone = start.elapsed().as_secs_f64();
+    say(format!("- making and hashing the URLs alone: {alone:.1} s"));
+
+    let spec = Spec::new(keys, 0.01).expect("a sane size");
+    let filter = Blocked::new(spec).expect("memory for the filter");
+    let (filter, took) = timed(|| blocked(filter, keys, threads));
+    let ratio = took / alone;
+    let bytes = filter.shape().bits() / 8;
+    say(format!(
+        "- `Blocked` at 1%, {:.2} GB: filled in {took:.1} s, {ratio:.2}× of that (bar ≤ 3×: {})",
+        bytes as f64 / 1e9,
+        verdict(ratio <= 3.0)
+    ));
+    let (rate, error) = strangers(&filter, probes, threads);
+    let ok = rate - 2.0 * error <= 0.0102;
+    say(format!("  - measured rate {} (bar ≤ 1.02%: {})", percent(rate, error), verdict(ok)));
+    let missing = missing(&filter, keys, probes, threads);
+    say(format!(
+        "  - {missing} of {} sampled members missing ({})",
+        amount(probes),
+        verdict(missing == 0)
+    ));
+    drop(filter);
+
+    let bits = keys * FEW_BITS;
+    let shape = BlockedShape::for_bits(keys, bits);
+    let filter = Blocked::with_shape(spec, shape).expect("memory for the filter");
+    let (filter, took) = timed(|| blocked(filter, keys, threads));
+    let found = strangers(&filter, probes, threads);
+    say(small("Blocked", shape.bits(), took, shape.fpr_at(keys), found));
+    drop(filter);
+
+    let shape = ClassicShape::for_bits(keys, bits);
+    let filter = Classic::with_shape(spec, shape).expect("memory for the filter");
+    let (filter, took) = timed(|| shared(filter, keys, threads));
+    let found = strangers(&filter, probes, threads);
+    say(small("Classic", shape.bits, took, shape.fpr_at(keys), found));
+    say(format!("- most memory held at any time: {:.2} GB", peak_memory() as f64 / 1e9));
+    if keys >= Options::default().keys {
+        page::write_scale(docs, &text)?;
+    }
+    Ok(())
+}
+
+/// Fill with all URLs from all threads.
+fn blocked(mut filter: Blocked, keys: u64, threads: u64) -> Blocked {
+    partitioned(&mut filter, keys, threads, &|ids, each| hash_urls(ids, &|i| i, each));
+    filter
+}
+
+fn small(kind: &str, bits: u64, took: f64, planned: f64, (rate, error): (f64, f64)) -> String {
+    // The plan is for an average filter; 1% covers how far one may stray.
+    let ok = (rate - planned).abs() <= 0.01 * planned + 3.0 * error;
+    format!(
+        "- `{kind}` in {:.0} MB: filled in {took:.1} s; planned {:.3}%, measured {} ({})",
+        bits as f64 / 8e6,
+        100.0 * planned,
+        percent(rate, error),
+        verdict(ok)
+    )
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let start = Instant::now();
+    let made = work();
+    (made, start.elapsed().as_secs_f64())
+}
+
+fn verdict(ok: bool) -> &'static str {
+    if ok { "ok" } else { "**not ok**" }
+}
+
+fn percent(rate: f64, error: f64) -> String {
+    format!("{:.4}% ± {:.4}", 100.0 * rate, 100.0 * error)
+}
+
+/// The rate on absent URLs, and its standard error.
+fn strangers<F>(filter: &F, probes: u64, threads: u64) -> (f64, f64)
+where
+    F: Contains<Hash = Hash> + Sync,
+{
+    let wrong = count(filter, ABSENT..ABSENT + probes, threads, |i| i);
+    let rate = wrong as f64 / probes as f64;
+    (rate, (rate * (1.0 - rate) / probes as f64).sqrt())
+}
+
+/// Members, drawn at random, that are not found.
+fn missing<F>(filter: &F, keys: u64, probes: u64, threads: u64) -> u64
+where
+    F: Contains<Hash = Hash> + Sync,
+{
+    probes - count(filter, 0..probes, threads, |i| below(keys, i))
+}
+
+fn count<F>(
+    filter: &F,
+    ids: std::ops::Range<u64>,
+    threads: u64,
+    pick: impl Fn(u64) -> u64 + Sync,
+) -> u64
+where
+    F: Contains<Hash = Hash> + Sync,
+{
+    let yes = std::sync::atomic::AtomicU64::new(0);
+    batches(ids, threads, &pick, &|hashes| {
+        let mut answers = Vec::new();
+        filter.contains_batch(hashes, &mut answers);
+        let found = answers.iter().map(|yes| u64::from(*yes)).sum();
+        yes.fetch_add(found, std::sync::atomic::Ordering::Relaxed);
+    });
+    yes.into_inner()
+}

@@ -1,0 +1,96 @@
+//! Two threads against one: filling one filter together.
+//!
+//! Chunks of hashes are inserted by one thread and by two in turn, into the same growing filter;
+//! the median of neighbours' ratios counts.
+
+use crate::contest::median;
+use crate::fill::partitioned;
+use mayhap::{Blocked, Hash, Spec};
+use std::ops::Range;
+use std::time::Instant;
+
+/// Whole builds of each sort.
+const BUILDS: u32 = 7;
+
+/// How many times as fast two threads were.
+pub struct Threads {
+    pub name: &'static str,
+    pub bar: f64,
+    /// `None`: not measured in this build.
+    pub speedup: Option<f64>,
+}
+
+/// Everything that is measured with two threads, for a filter of `keys` at 1%.
+pub fn measure(keys: u64) -> Vec<Threads> {
+    vec![
+        Threads {
+            name: "two threads, shared insert, against one",
+            bar: 1.6,
+            speedup: shared(keys),
+        },
+        Threads {
+            name: "two threads, partitioned bulk build, against one-thread batch insert",
+            bar: 1.8,
+            speedup: bulk(keys),
+        },
+    ]
+}
+
+fn shared(keys: u64) -> Option<f64> {
+    eprintln!("two threads, {keys} keys");
+    let spec = Spec::new(keys, 0.01).ok()?;
+    let filter = Blocked::new(spec).ok()?.into_shared();
+    // 25 pairs of chunks: long enough to forget what starting a thread costs.
+    let chunk = keys / 50;
+    let hashes = |from: u64| -> Vec<Hash> {
+        (from..from + chunk).map(|i| Hash(crate::mix::splitmix(i))).collect()
+    };
+    let mut ratios = Vec::new();
+    for round in 0..25 {
+        let (first, second) = (hashes(2 * round * chunk), hashes((2 * round + 1) * chunk));
+        let alone = || filter.insert_batch(&first);
+        let together = || {
+            let (left, right) = second.split_at(second.len() / 2);
+            std::thread::scope(|scope| {
+                scope.spawn(|| filter.insert_batch(left));
+                filter.insert_batch(right)
+            })
+        };
+        let timed = |work: &dyn Fn() -> u64| {
+            let start = Instant::now();
+            work();
+            start.elapsed().as_secs_f64()
+        };
+        // Whoever goes first finds colder memory, so they take turns in that too.
+        let (one, two) = if round % 2 == 0 {
+            let one = timed(&alone);
+            (one, timed(&together))
+        } else {
+            let two = timed(&together);
+            (timed(&alone), two)
+        };
+        ratios.push(one / two);
+    }
+    median(ratios)
+}
+
+/// Whole builds, by turns.
+fn bulk(keys: u64) -> Option<f64> {
+    let mut filter = Blocked::new(Spec::new(keys, 0.01).ok()?).ok()?;
+    let hashes: Vec<Hash> = (0..keys).map(|i| Hash(crate::mix::splitmix(i))).collect();
+    let source = |ids: Range<u64>, each: &mut dyn FnMut(&[Hash])| {
+        each(&hashes[ids.start as usize..ids.end as usize]);
+    };
+    let mut ratios = Vec::new();
+    for _ in 0..BUILDS {
+        filter.clear();
+        let start = Instant::now();
+        filter.insert_batch(&hashes);
+        let one = start.elapsed();
+        filter.clear();
+        let start = Instant::now();
+        partitioned(&mut filter, keys, 2, &source);
+        ratios.push(one.as_secs_f64() / start.elapsed().as_secs_f64());
+    }
+    median(ratios)
+}

@@ -1,0 +1,25 @@
+//! `cargo xtask bench engine|scale`: build the measuring program for speed and run it.
+
+use crate::Trouble;
+use crate::steps::{cargo, spelled};
+use std::process::ExitCode;
+
+const BENCHES: &[&str] = &["engine", "scale"];
+
+/// The rest of the arguments belong to the program.
+pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
+    let Some(which) = args.first() else {
+        return Err(Trouble::Usage(format!("bench what? {}", BENCHES.join(" or "))));
+    };
+    if !BENCHES.contains(&which.as_str()) {
+        let known = BENCHES.join(" and ");
+        return Err(Trouble::Usage(format!("no bench called {which}: there are {known}")));
+    }
+    let mut command = cargo("run --release -p mayhap-bench --");
+    let status = command.args(args).status();
+    match status {
+        Ok(status) if status.success() => Ok(ExitCode::SUCCESS),
+        Ok(_) => Ok(ExitCode::FAILURE),
+        Err(error) => Err(Trouble::Failed(format!("{}: {error}", spelled(&command)))),
+    }
+}

@@ -1,0 +1,90 @@
+//! The README's main command, run as a stranger would run it, and in the ways strangers err.
+
+use crate::sample;
+use crate::steps::{Outcome, cargo, spelled};
+use std::collections::HashSet;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+/// Everything the example promises; the first promise broken is the outcome.
+pub fn run() -> Outcome {
+    let promises =
+        [exact_on_the_sample, takes_any_bytes, names_a_missing_file, ends_with_its_reader];
+    match promises.iter().try_for_each(|promise| promise()) {
+        Ok(()) => Outcome::Passed,
+        Err(why) => Outcome::Failed(why),
+    }
+}
+
+fn seen() -> Command {
+    cargo("run --quiet --release --example seen --")
+}
+
+/// At a rate of 0.1% and far below capacity the answer is the exact one.
+fn exact_on_the_sample() -> Result<(), String> {
+    let output = finish(seen().arg(sample::PATH), b"")?;
+    let text = sample::text();
+    let mut before = HashSet::new();
+    let first: Vec<&str> = text.lines().filter(|line| before.insert(*line)).collect();
+    expect("lines of the sample printed once", output.stdout == lines(&first))?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    print!("{said}");
+    let counts = format!("{} lines, {} distinct", text.lines().count(), first.len());
+    expect("counts in the summary", said.contains(&counts))?;
+    expect("exit code 0", output.status.code() == Some(0))
+}
+
+/// No UTF-8, no newline at the end, empty lines, carriage returns, and a line beyond any buffer.
+fn takes_any_bytes() -> Result<(), String> {
+    let mut input = b"\xff\xfe\n\nx\n\xff\xfe\nx\r\n\n".to_vec();
+    input.resize(input.len() + 3_000_000, b'y');
+    let output = finish(&mut seen(), &input)?;
+    let mut want = b"\xff\xfe\n\nx\nx\r\n".to_vec();
+    want.resize(want.len() + 3_000_000, b'y');
+    want.push(b'\n');
+    expect("bytes kept as they are", output.stdout == want)
+}
+
+fn names_a_missing_file() -> Result<(), String> {
+    let output = finish(seen().arg("no/such/file"), b"")?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    expect("exit code 2 for a missing file", output.status.code() == Some(2))?;
+    expect(
+        "a missing file named, with a hint",
+        said.contains("no/such/file") && said.contains("hint:"),
+    )
+}
+
+/// `seen … | head -0`: silence, and no panic.
+fn ends_with_its_reader() -> Result<(), String> {
+    let mut command = seen();
+    let piped = command.arg(sample::PATH).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().map_err(|error| format!("{}: {error}", spelled(piped)))?;
+    drop(child.stdout.take());
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    // Not "nothing at all": cargo repeats the compiler's warnings on the same stream.
+    let complains = said.contains("seen:") || said.contains("panicked");
+    expect("silence when the reader leaves", !complains && output.status.success())
+}
+
+fn finish(command: &mut Command, input: &[u8]) -> Result<Output, String> {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let trouble = |what: String, error| format!("{what}: {error}");
+    let mut child = piped.spawn().map_err(|error| trouble(spelled(piped), error))?;
+    let mut stdin = child.stdin.take().ok_or("no standard input")?;
+    std::thread::scope(|scope| {
+        // Beside the reading, or both sides could wait for room in a pipe. A child that fails
+        // early stops reading, which its exit code tells better than this error would.
+        scope.spawn(move || _ = stdin.write_all(input));
+        child.wait_with_output().map_err(|error| trouble(spelled(command), error))
+    })
+}
+
+fn lines(lines: &[&str]) -> Vec<u8> {
+    lines.iter().flat_map(|line| [line.as_bytes(), b"\n"]).flatten().copied().collect()
+}
+
+fn expect(what: &str, holds: bool) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(format!("seen: not as promised: {what}")) }
+}

@@ -1,0 +1,104 @@
+//! `cargo xtask soak`: the long runs, for the night before a release.
+
+use crate::steps::{self, Outcome, Step, cargo, succeeds};
+use crate::{Trouble, no_arguments, tools};
+use std::process::{Command, ExitCode};
+
+const CARGO_FUZZ: &str = "0.13.2";
+const FUZZ_SECONDS: u32 = 60;
+/// As in the workspace's `rust-version`.
+const OLDEST_RUST: &str = "1.90";
+
+/// Machines unlike ours, run by emulation: target, Debian's name for it, qemu's name for it.
+const MACHINES: &[(&str, &str, &str)] = &[
+    ("aarch64-unknown-linux-gnu", "aarch64-linux-gnu", "aarch64"), // NEON
+    ("s390x-unknown-linux-gnu", "s390x-linux-gnu", "s390x"),       // big-endian
+    ("armv7-unknown-linux-gnueabihf", "arm-linux-gnueabihf", "arm"), // 32 bits
+];
+
+pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
+    no_arguments("soak", args)?;
+    let mut steps = vec![
+        Step::command("enlarged tests", || {
+            let mut test = cargo("test --release --workspace");
+            test.env("MAYHAP_SOAK", "1"); // tests that can grow look for it
+            test
+        }),
+        Step::new("the oldest compiler promised", oldest_rust),
+    ];
+    steps.extend(
+        MACHINES
+            .iter()
+            .map(|machine| Step::new(format!("tests on {}", machine.0), || on_machine(machine))),
+    );
+    for name in fuzz_targets().map_err(Trouble::Failed)? {
+        steps.push(Step::new(format!("fuzz {name}"), move || fuzz(&name)));
+    }
+    Ok(steps::run(&steps))
+}
+
+fn oldest_rust() -> Outcome {
+    match tools::toolchain(OLDEST_RUST) {
+        // Through rustup: the cargo that runs us belongs to one toolchain only.
+        Ok(()) => succeeds(
+            Command::new("rustup")
+                .args(["run", OLDEST_RUST, "cargo", "check", "--workspace", "--all-targets"])
+                .args(["--target-dir", "target/oldest"])
+                .env_remove("CARGO")
+                .env_remove("RUSTUP_TOOLCHAIN"),
+        ),
+        Err(why) => Outcome::Skipped(format!("no Rust {OLDEST_RUST}: {why}")),
+    }
+}
+
+fn on_machine((target, debian, qemu): &(&str, &str, &str)) -> Outcome {
+    let (linker, emulator) = (format!("{debian}-gcc"), format!("qemu-{qemu}"));
+    let ready = tools::target(target)
+        .and_then(|()| tools::program(&linker, &format!("gcc-{debian}")))
+        .and_then(|()| tools::program(&emulator, "qemu-user"));
+    if let Err(why) = ready {
+        return Outcome::Skipped(format!("cannot run {target} here: {why}"));
+    }
+    let setting = |name| format!("CARGO_TARGET_{}_{name}", target.to_uppercase().replace('-', "_"));
+    succeeds(
+        cargo("test -p mayhap --lib --tests --target")
+            .arg(target)
+            .env(setting("LINKER"), linker)
+            .env(setting("RUNNER"), format!("{emulator} -L /usr/{debian}")),
+    )
+}
+
+/// The targets are the files; a new one needs no line here.
+fn fuzz_targets() -> Result<Vec<String>, String> {
+    let folder = std::fs::read_dir("fuzz/fuzz_targets").map_err(|error| error.to_string())?;
+    let mut names = vec![];
+    for entry in folder {
+        let name = entry.map_err(|error| error.to_string())?.file_name();
+        names.extend(name.to_string_lossy().strip_suffix(".rs").map(str::to_owned));
+    }
+    names.sort();
+    if names.is_empty() {
+        return Err("fuzz/fuzz_targets holds no targets".into());
+    }
+    Ok(names)
+}
+
+fn fuzz(target: &str) -> Outcome {
+    if let Err(why) = tools::cargo_tool("fuzz", CARGO_FUZZ) {
+        return Outcome::Skipped(format!("no cargo-fuzz: {why}"));
+    }
+    let mut command = cargo("fuzz run");
+    command
+        .arg(target)
+        .arg(format!("fuzz/corpus/{target}"))
+        .arg("testdata") // golden files are the best seeds there are
+        .arg("--")
+        .arg(format!("-max_total_time={FUZZ_SECONDS}"))
+        .args(["-timeout=5", "-rss_limit_mb=1024", "-max_len=65536"])
+        // The sanitizers' flags are unstable, and the compiler is a stable one.
+        .env("RUSTC_BOOTSTRAP", "1");
+    if let Err(error) = std::fs::create_dir_all(format!("fuzz/corpus/{target}")) {
+        return Outcome::Failed(format!("fuzz/corpus/{target}: {error}"));
+    }
+    succeeds(&mut command)
+}

@@ -1,0 +1,94 @@
+//! `cargo xtask test`: everything a change must pass before it is offered to others.
+
+use crate::steps::{self, Outcome, Step, cargo, read, succeeds};
+use crate::{Trouble, no_arguments, smoke, tools};
+use std::process::ExitCode;
+
+const CARGO_DENY: &str = "0.20.2";
+
+/// All the engine may stand on.
+const ENGINE_DEPENDENCIES: &[&str] = &["crc32c", "roaring", "siphasher", "xxhash-rust"];
+
+pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
+    no_arguments("test", args)?;
+    Ok(steps::run(&[
+        Step::command("format", || cargo("fmt --all --check")),
+        Step::command("format of fuzz", || cargo("fmt --manifest-path fuzz/Cargo.toml --check")),
+        Step::command("lints", || cargo("clippy --workspace --all-targets -- -D warnings")),
+        Step::new("lints on aarch64", lints_on_aarch64),
+        Step::command("documentation", || {
+            let mut doc = cargo("doc --workspace --no-deps");
+            doc.env("RUSTDOCFLAGS", "-D warnings");
+            doc
+        }),
+        Step::command("tests", || cargo("test --workspace")),
+        Step::command("engine without std", || cargo("build -p mayhap --no-default-features")),
+        Step::new("loom model of shared inserts", loom),
+        Step::new("dependencies of the engine", engine_dependencies),
+        Step::new("licences, bans and sources", deny),
+        Step::new("the README's main command", smoke::run),
+    ]))
+}
+
+/// The NEON kernels are compiled nowhere else on an x86 machine.
+fn lints_on_aarch64() -> Outcome {
+    const TARGET: &str = "aarch64-unknown-linux-gnu";
+    match tools::target(TARGET) {
+        Ok(()) => {
+            succeeds(&mut cargo(&format!("clippy -p mayhap --target {TARGET} -- -D warnings")))
+        }
+        Err(why) => Outcome::Skipped(format!("cannot compile for {TARGET}: {why}")),
+    }
+}
+
+/// Loom wants its own `cfg` for the whole tree, so the build lives apart from the ordinary one;
+/// the models are small, so it is made for building fast.
+fn loom() -> Outcome {
+    let model = || {
+        let mut command = cargo("test -p mayhap --test loom_shared_insert");
+        command.args(["--target-dir", "target/loom"]).env("RUSTFLAGS", "--cfg loom");
+        command.env("CARGO_PROFILE_TEST_OPT_LEVEL", "0").env("CARGO_PROFILE_TEST_DEBUG", "0");
+        command
+    };
+    // Without its `cfg` the model is empty, which cargo calls a success.
+    match read(model().args(["--", "--list"])) {
+        Ok(list) if !list.contains("loom_") => Outcome::Failed("the loom model is empty".into()),
+        Ok(_) => succeeds(&mut model()),
+        Err(why) => Outcome::Failed(why),
+    }
+}
+
+fn engine_dependencies() -> Outcome {
+    match read(&mut cargo("tree -p mayhap --all-features -e normal --depth 1 --prefix none")) {
+        Ok(list) => match strangers(&list) {
+            names if names.is_empty() => Outcome::Passed,
+            names => Outcome::Failed(format!("the engine depends on {}", names.join(", "))),
+        },
+        Err(why) => Outcome::Failed(why),
+    }
+}
+
+/// Those in a list of `name version` lines that the engine may not depend on.
+fn strangers(list: &str) -> Vec<&str> {
+    let names = list.lines().filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "mayhap" && !ENGINE_DEPENDENCIES.contains(name)).collect()
+}
+
+fn deny() -> Outcome {
+    match tools::cargo_tool("deny", CARGO_DENY) {
+        Ok(()) => succeeds(&mut cargo("deny check licenses bans sources")),
+        Err(why) => Outcome::Skipped(format!("no cargo-deny: {why}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_dependency_of_the_engine_is_noticed() {
+        let list = "mayhap v0.1.0 (/src/mayhap)\nroaring v0.12.0\nserde v1.0.0\n";
+        assert_eq!(strangers(list), ["serde"]);
+        assert!(strangers("mayhap v0.1.0\nsiphasher v1.0.4\n").is_empty());
+    }
+}

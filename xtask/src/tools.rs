@@ -1,0 +1,40 @@
+//! Tools a step needs beyond cargo itself: found, or fetched, or honestly missing.
+
+use crate::steps::{Outcome, cargo, spelled, succeeds, works};
+use std::process::Command;
+
+/// `cargo <name>`, from the package `cargo-<name>` of this version if there is none yet.
+pub fn cargo_tool(name: &str, version: &str) -> Result<(), String> {
+    if works(cargo(name).arg("--version")) {
+        return Ok(());
+    }
+    println!("installing cargo-{name} {version}, once");
+    // Unoptimised: it builds in a fraction of the time, and our trees are small.
+    fetched(&mut cargo(&format!("install --locked --debug --quiet cargo-{name}@{version}")))
+}
+
+/// The standard library for another machine.
+pub fn target(name: &str) -> Result<(), String> {
+    fetched(Command::new("rustup").args(["target", "add", name]))
+}
+
+/// Another compiler, without its documentation.
+pub fn toolchain(version: &str) -> Result<(), String> {
+    fetched(Command::new("rustup").args(["toolchain", "install", version, "--profile", "minimal"]))
+}
+
+/// A program from the system's packages, where that is Debian and we may.
+pub fn program(name: &str, package: &str) -> Result<(), String> {
+    if works(Command::new(name).arg("--version")) {
+        return Ok(());
+    }
+    println!("installing {package} for {name}, once");
+    fetched(Command::new("apt-get").args(["install", "-y", "-qq", package]))
+}
+
+fn fetched(command: &mut Command) -> Result<(), String> {
+    match succeeds(command) {
+        Outcome::Passed => Ok(()),
+        _ => Err(format!("`{}` did not work here", spelled(command))),
+    }
+}
