@@ -68,7 +68,7 @@ pub fn run(options: Options, docs: &Path) -> std::io::Result<()> {
         contests,
         rates: rates::all(targets),
         hashing: hashing::measure(),
-        threads: threads::measure(if options.quick { 5_000_000 } else { 100_000_000 }),
+        threads: threads::measure(options.quick),
         duels: duels(options),
     };
     report::write(&findings, docs)
@@ -86,7 +86,7 @@ fn contest<K: Keys>(keys: u64, fpr: f64, options: Options) -> Contest {
     if options.all || keys <= 50_000_000 {
         subjects.extend(rivals::slow(keys, fpr));
     }
-    let contest = contest::run(keys, fpr, if options.quick { 24 } else { 64 }, subjects);
+    let contest = contest::run(keys, fpr, if options.quick { 96 } else { 256 }, subjects);
     eprintln!("{}", report::contest_section(&contest));
     contest
 }

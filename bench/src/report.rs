@@ -9,11 +9,13 @@ use std::fmt::Write;
 use std::path::Path;
 
 const METHOD: &str = "\
-One program, one run: all filters and the limit take turns on the same chunks of keys, chunk by
-chunk. A machine may drift by a factor of two within minutes, so every ratio is the median of the
-ratios of single rounds, never a quotient of two times in this page. Keys are made before the
-clock starts and never asked twice; hashing them is part of the time, for everybody. The build is
-the default one: kernels are chosen at run time, without `target-cpu=native`.
+One program, one run: all filters and the limit take turns, a chunk of keys at a time. A machine
+may drift by a factor of two within minutes, so every ratio is the median of the ratios of single
+rounds, never a quotient of two times in this page. Keys are made before the clock starts and
+drawn anew for every round, apart for each way of asking; hashing them is part of the time, for
+everybody. Filters of 100k keys are warmed before each turn, larger ones are not. Times marked
+*build* are of one build each, outside the turns. The build is the default one: kernels are chosen
+at run time, without `target-cpu=native`.
 
 *Random line* is the limit: reading one random 64-byte line a key, from an array as large as the
 `Blocked` filter, on the same huge pages and with the best of four prefetch rings. *Hashed before*

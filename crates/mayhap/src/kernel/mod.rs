@@ -8,7 +8,7 @@ mod avx2;
 mod avx512;
 mod entries;
 pub(crate) mod flat;
-mod load;
+mod fuse;
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 mod neon;
 mod pages;
@@ -18,7 +18,7 @@ mod scalar;
 pub(crate) mod shared;
 
 use entries::entries;
-pub(crate) use load::load_three;
+pub(crate) use fuse::{Shard, Table, Turned};
 pub use pages::{Atomics, Pages};
 pub(crate) use prefetch::prefetch;
 

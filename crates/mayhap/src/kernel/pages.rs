@@ -46,6 +46,14 @@ impl Pages {
         Ok(pages)
     }
 
+    /// The same memory as whole words, each in this machine's order of bytes.
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        let words = &mut self.words[self.start..][..self.bytes / WORD];
+        // SAFETY: an `AtomicU64` is laid out and, on a line of its own, aligned as a `u64`, and the
+        // exclusive borrow keeps everybody else out.
+        unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), words.len()) }
+    }
+
     /// Keep the first `bytes` bytes. Nothing moves and no memory is given back.
     pub fn truncate(&mut self, bytes: u64) {
         self.bytes = usize::try_from(bytes).map_or(self.bytes, |bytes| bytes.min(self.bytes));
@@ -186,5 +194,7 @@ mod tests {
         let pages = atomics.into_pages();
         assert_eq!(pages.as_ref()[8..10], [2, 1]);
         assert_eq!(pages.clone().as_ref(), pages.as_ref());
+        let mut pages = pages;
+        assert_eq!(pages.words_mut(), [0, 0x0102u64.to_le()]);
     }
 }

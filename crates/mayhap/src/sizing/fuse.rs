@@ -19,6 +19,34 @@ pub(crate) const MAX_SEGMENT_LOG: u32 = 18;
 /// come near; [`SHARD_KEYS`] of them do not all choose the same shard.
 pub(crate) const MAX_SHARD_KEYS: u64 = 1 << 31;
 
+/// Segments are two slots long, and twice as long from each of these numbers of keys on. Graf and
+/// Lemire ("Binary Fuse Filters", 2022) have them about twice as long; shorter ones fill better.
+const LONGER_FROM: [u64; 17] = [
+    3,
+    8,
+    22,
+    64,
+    128,
+    760,
+    4_000,
+    13_500,
+    44_000,
+    130_000,
+    400_000,
+    1_300_000,
+    5_300_000,
+    17_700_000,
+    59_000_000,
+    196_000_000,
+    650_000_000,
+];
+/// Slots for a thousand keys, where there are 1, 2, 4, … 2²¹ and more of them. Measured: at least
+/// nine seeds in ten place all keys.
+const ROOM: [u64; 22] = [
+    4000, 4000, 4000, 3000, 2500, 2100, 2000, 1620, 1560, 1500, 1420, 1350, 1315, 1270, 1240, 1205,
+    1185, 1170, 1155, 1143, 1128, 1125,
+];
+
 /// Fingerprints of `width` bits for `keys` keys.
 ///
 /// ```
@@ -126,12 +154,13 @@ impl Segments {
         if keys == 0 || keys > MAX_SHARD_KEYS {
             return None;
         }
-        // The constants of Graf and Lemire ("Binary Fuse Filters", 2022).
-        let ln = (keys as f64).ln();
-        let log = ((ln / 3.33f64.ln() + 2.25) as u32).clamp(2, MAX_SEGMENT_LOG);
-        let factor = (0.875 + 0.25 * 1e6f64.ln() / ln.max(0.1)).clamp(1.125, 12.0);
-        let factor = factor * (1.0 + eighths as f64 / 8.0);
-        let slots = (keys as f64 * factor).round() as u64;
+        let log = 1 + LONGER_FROM.iter().take_while(|from| keys >= **from).count() as u32;
+        // Between two powers of two a straight line, beyond the last the last.
+        let power = keys.ilog2().min(ROOM.len() as u32 - 2);
+        let (from, here) = (1 << power, power as usize);
+        let over = (keys - from).min(from);
+        let room = ROOM[here] - (ROOM[here] - ROOM[here + 1]) * over / from;
+        let slots = (keys * room * (8 + eighths)).div_ceil(8 * 1000);
         let count = slots.div_ceil(1 << log).saturating_sub(2).max(1);
         let starts = u32::try_from(count << log).ok()?;
         Some(Segments { starts, log })

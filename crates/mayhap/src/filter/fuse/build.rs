@@ -1,10 +1,10 @@
 //! How a `Fuse` comes into being: hashes are parted by shard, and each shard is peeled.
 
+use super::Fuse;
 use super::peel::Peeler;
-use super::{Fuse, Record};
 use crate::Key;
 use crate::hash::{Hash, reduce};
-use crate::kernel::Pages;
+use crate::kernel::{Pages, Shard};
 use crate::scheme::Scheme;
 use crate::sizing::{FuseShape, RECORD_BYTES, directory_bytes};
 use crate::spec::{Spec, SpecError};
@@ -27,12 +27,17 @@ impl Fuse {
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Fuse, SpecError> {
         let scheme = spec.scheme();
-        Fuse::from_hashes(spec, &mut keys.into_iter().map(|key| scheme.hash(key)).collect())
+        let mut hashes: Vec<Hash> = keys.into_iter().map(|key| scheme.hash(key)).collect();
+        Fuse::from_hashes(spec, &mut hashes)
     }
 
     /// A filter of these hashed keys; equal ones count once. The hashes are left in some other
     /// order, and some of them overwritten.
-    pub fn from_hashes(spec: Spec, hashes: &mut Vec<Hash>) -> Result<Fuse, SpecError> {
+    ///
+    /// It never fails for want of a place: a shard that finds none (numbers contrived to collide
+    /// can do that, hashes of keys do not) answers "maybe" to everything, and
+    /// [`fpr_now`](Fuse::fpr_now) tells.
+    pub fn from_hashes(spec: Spec, hashes: &mut [Hash]) -> Result<Fuse, SpecError> {
         let mut building = Building::new(spec, hashes.len() as u64)?;
         let shards = building.shards;
         building.shards(0..shards, hashes)?;
@@ -45,7 +50,7 @@ impl Fuse {
     /// the function it is called with. It is called once where `max_hashes` hold all of them;
     /// otherwise once to count, and then again and again, and each time the hashes of some shards
     /// are kept, at most `max_hashes` in all (or one shard's, 1 to 2 million of them). Beside
-    /// these there is only the filter itself and some 30 MB.
+    /// these there is only the filter itself and some 40 MB.
     ///
     /// Every pass must give the same hashes, in any order: where one gives others than the first
     /// the answer is [`SpecError::Passes`], never a filter in which some are missing. The filter
@@ -157,7 +162,10 @@ impl Kept {
 
     fn clear(&mut self, most: u64) {
         self.hashes.clear();
-        *self = Kept { hashes: take(&mut self.hashes), ..Kept::new(most as usize) };
+        *self = Kept {
+            hashes: take(&mut self.hashes),
+            ..Kept::new(usize::try_from(most).unwrap_or(usize::MAX))
+        };
     }
 
     fn push(&mut self, hash: Hash) {
@@ -186,7 +194,7 @@ struct Building {
     shards: u64,
     keys: u64,
     /// The records of the directory so far.
-    directory: Vec<Record>,
+    directory: Vec<[u8; RECORD_BYTES as usize]>,
     body: Pages,
     /// Bytes of the body that are written.
     end: u64,
@@ -208,7 +216,7 @@ impl Building {
             directory: Vec::new(),
             body: Pages::zeroed(shape.bits() / 8 + shape.bits() / 1024)?,
             end: directory_bytes(shards),
-            peeler: Peeler::default(),
+            peeler: Peeler::new()?,
         })
     }
 
@@ -229,15 +237,15 @@ impl Building {
         let begin = self.end;
         let peeled = self.peeler.peel(hashes)?;
         self.keys += peeled.keys as u64;
-        let Some(rule) = peeled.rule else {
-            self.directory.push(Record::blank(peeled.keys > 0).at(begin));
+        let Some((segments, shard)) = peeled.order else {
+            self.directory.push(Shard::blank(peeled.keys > 0).record(begin));
             return Ok(());
         };
-        self.end += rule.segments().bytes(self.width);
+        self.end += segments.bytes(self.width);
         self.reserve(self.end)?;
         let room = &mut self.body.as_mut()[begin as usize..self.end as usize];
-        self.peeler.write(rule, self.width, room);
-        self.directory.push(rule.at(begin));
+        self.peeler.write(&peeled, self.width, room);
+        self.directory.push(shard.record(begin));
         Ok(())
     }
 
@@ -256,14 +264,16 @@ impl Building {
         self.reserve(self.end)?;
         let (records, _) = self.body.as_mut().as_chunks_mut::<{ RECORD_BYTES as usize }>();
         for (record, place) in self.directory.iter().zip(records) {
-            *place = record.to_bytes();
+            *place = *record;
         }
         let Building { spec, width, shards, keys, mut body, end, .. } = self;
         if end < body.as_ref().len() as u64 / 8 * 7 {
             body = Pages::copy_of(&body.as_ref()[..end as usize])?;
         }
         body.truncate(end);
-        Ok(Fuse::assembled(spec, keys, shards, width, body))
+        // Its own bytes are what they should be; what may be missing is memory for the table.
+        let refused = SpecError::Memory { bytes: shards * size_of::<Shard>() as u64 };
+        Fuse::from_bytes(spec, keys, shards, width, body).ok_or(refused)
     }
 }
 

@@ -4,8 +4,8 @@
 //! its fingerprint, and nothing written afterwards spoils it. With an eighth more slots than keys
 //! there is such an order under nearly every seed; where there is none, another seed is tried.
 
-use super::{Record, fingerprint, slots};
 use crate::hash::Hash;
+use crate::kernel::{Pages, Shard, Turned};
 use crate::sizing::Segments;
 use crate::spec::SpecError;
 
@@ -15,20 +15,23 @@ const SEEDS: u32 = 16;
 /// long before; what is not are numbers contrived to collide.
 const TRIES: u32 = 16 * SEEDS;
 
-/// Room to peel one shard after another.
-#[derive(Default)]
+/// Slots looked through at a time for lonely ones: near enough to each other to stay in the cache,
+/// enough of them that one need not wait for another.
+const STRETCH: usize = 2048;
+
+/// Room to peel one shard after another, on huge pages where there are.
 pub(super) struct Peeler {
-    /// For each slot, the exclusive or of the mixed hashes that look at it. All zero between
+    /// For each slot, the exclusive or of the turned hashes that look at it. All zero between
     /// shards.
-    cells: Vec<u64>,
+    cells: Pages,
     /// How many they are. All zero between shards.
-    counts: Vec<u8>,
-    /// Mixed hashes, first in the order of their segments, then in that of their peeling.
-    order: Vec<u64>,
+    counts: Pages,
+    /// Turned hashes, first in the order of their segments, then in that of their peeling.
+    order: Pages,
     /// Which of its three slots each peeled key owns.
-    owned: Vec<u8>,
-    /// A stack of slots that were left with one key.
-    lonely: Vec<u32>,
+    owned: Pages,
+    /// A stack of slots that were left with one key: hardly ever deep.
+    lonely: Pages,
 }
 
 /// A shard peeled.
@@ -37,89 +40,109 @@ pub(super) struct Peeled {
     pub keys: usize,
     /// The segments and the seed under which there is an order; `None` where there are no keys,
     /// or no order was found.
-    pub rule: Option<Record>,
+    pub order: Option<(Segments, Shard)>,
 }
 
 impl Peeler {
-    /// Find an order for a shard's hashes, and remember it. Equal ones count once.
-    pub fn peel(&mut self, hashes: &mut [Hash]) -> Result<Peeled, SpecError> {
-        if let Some(rule) = self.attempt(hashes, 0)? {
-            return Ok(Peeled { keys: hashes.len(), rule: Some(rule) });
-        }
-        // Equal hashes cannot be peeled apart. They are looked for only now: many inputs have
-        // none, and sorting costs as much as peeling.
-        let keys = distinct_to_front(hashes);
-        let first = u32::from(keys == hashes.len());
-        for number in first..TRIES {
-            if let Some(rule) = self.attempt(&hashes[..keys], number)? {
-                return Ok(Peeled { keys, rule: Some(rule) });
-            }
-        }
-        Ok(Peeled { keys, rule: None })
+    pub fn new() -> Result<Peeler, SpecError> {
+        let none = || Pages::zeroed(0);
+        let [cells, counts, order, owned, lonely] = [none()?, none()?, none()?, none()?, none()?];
+        Ok(Peeler { cells, counts, order, owned, lonely })
     }
 
-    /// One try: `None` where there is no order.
-    fn attempt(&mut self, hashes: &[Hash], number: u32) -> Result<Option<Record>, SpecError> {
+    /// Find an order for a shard's hashes, and remember it. Equal ones count once.
+    pub fn peel(&mut self, hashes: &mut [Hash]) -> Result<Peeled, SpecError> {
+        let mut keys = hashes.len();
+        let mut sorted = false;
+        let mut number = 0;
+        while number < TRIES {
+            let order = self.attempt(&hashes[..keys], number)?;
+            if order.is_some() {
+                return Ok(Peeled { keys, order });
+            }
+            number += 1;
+            // Equal hashes cannot be peeled apart. They are looked for only now: many inputs have
+            // none, and sorting costs as much as peeling.
+            if !sorted && (self.has_pairs() || number > 1) {
+                sorted = true;
+                keys = distinct_to_front(hashes);
+                if keys < hashes.len() {
+                    number = 0;
+                }
+            }
+            self.cells.as_mut().fill(0);
+            self.counts.as_mut().fill(0);
+        }
+        Ok(Peeled { keys, order: None })
+    }
+
+    /// Whether, in what could not be peeled, two equal hashes are all that looks at some slot.
+    fn has_pairs(&mut self) -> bool {
+        let counts = self.counts.as_ref();
+        self.cells.words_mut().iter().zip(counts).any(|(cell, count)| *cell == 0 && *count > 0)
+    }
+
+    /// One try: `None` where there is no order, and then what could not be peeled is left.
+    fn attempt(
+        &mut self,
+        hashes: &[Hash],
+        number: u32,
+    ) -> Result<Option<(Segments, Shard)>, SpecError> {
         let eighths = u64::from(number / SEEDS);
         let Some(segments) = Segments::roomy(hashes.len() as u64, eighths) else {
             return Ok(None);
         };
-        let rule = Record::new(segments, number.wrapping_mul(0x9e37_79b9));
-        self.reserve(segments.slots() as usize, hashes.len())?;
-        self.sort(hashes, rule);
-        if self.gather(segments) && self.order(segments) {
-            return Ok(Some(rule));
+        let shard = Shard::new(segments, number.wrapping_mul(0x9e37_79b9));
+        self.reserve(segments.slots(), hashes.len() as u64)?;
+        self.sort(hashes, segments, shard);
+        if self.gather(segments, shard, hashes.len()) && self.order(segments, shard, hashes.len()) {
+            return Ok(Some((segments, shard)));
         }
-        self.cells.fill(0);
-        self.counts.fill(0);
         Ok(None)
     }
 
-    fn reserve(&mut self, slots: usize, keys: usize) -> Result<(), SpecError> {
-        if self.cells.len() < slots {
-            grow(&mut self.cells, slots)?;
-            grow(&mut self.counts, slots)?;
-            // A slot is left with one key once; two more are written before they count.
-            grow(&mut self.lonely, slots + 2)?;
-        }
-        self.order.clear();
-        self.owned.clear();
-        grow(&mut self.order, keys)?;
+    fn reserve(&mut self, slots: u64, keys: u64) -> Result<(), SpecError> {
+        grow(&mut self.cells, slots * 8)?;
+        grow(&mut self.counts, slots)?;
+        // A slot is left with one key once; two more are written before they count.
+        grow(&mut self.lonely, (slots + 2) * 8)?;
+        grow(&mut self.order, keys * 8)?;
         grow(&mut self.owned, keys)
     }
 
-    /// Mix the hashes, and bring them into the rough order of their first slots: then gathering
+    /// Turn the hashes, and bring them into the rough order of their first slots: then gathering
     /// and peeling walk through the cells rather than jump.
-    fn sort(&mut self, hashes: &[Hash], rule: Record) {
-        let Segments { starts, log } = rule.segments();
+    fn sort(&mut self, hashes: &[Hash], Segments { starts, log }: Segments, shard: Shard) {
         let bits = (starts >> log).next_power_of_two().trailing_zeros().clamp(1, 12);
-        let bucket = |mixed: u64| (mixed >> (64 - bits)) as usize;
+        let bucket = |turned: Turned| (turned.mix().0 >> (64 - bits)) as usize;
         let mut next = [0u32; 1 << 12];
         for hash in hashes {
-            next[bucket(rule.mix(*hash))] += 1;
+            next[bucket(shard.turn(*hash))] += 1;
         }
         let mut begin = 0;
         for next in &mut next[..1 << bits] {
             begin += std::mem::replace(next, begin);
         }
+        let order = self.order.words_mut();
         for hash in hashes {
-            let mixed = rule.mix(*hash);
-            let place = &mut next[bucket(mixed)];
-            self.order[*place as usize] = mixed;
+            let turned = shard.turn(*hash);
+            let place = &mut next[bucket(turned)];
+            order[*place as usize] = turned.0;
             *place += 1;
         }
     }
 
     /// Every key looks at its slots. `false`: there will be no order, as two keys are equal or
     /// too many look at one slot.
-    fn gather(&mut self, segments: Segments) -> bool {
+    fn gather(&mut self, segments: Segments, shard: Shard, keys: usize) -> bool {
         let count = segments.slots() as usize;
-        let (cells, counts) = (&mut self.cells[..count], &mut self.counts[..count]);
+        let cells = &mut self.cells.words_mut()[..count];
+        let counts = &mut self.counts.as_mut()[..count];
         let mut fine = true;
-        for mixed in &self.order {
-            for slot in slots(segments, *mixed) {
+        for turned in &self.order.words_mut()[..keys] {
+            for slot in shard.slots(Turned(*turned)).0 {
                 let slot = slot as usize;
-                cells[slot] ^= mixed;
+                cells[slot] ^= turned;
                 counts[slot] = counts[slot].wrapping_add(1);
                 fine &= counts[slot] != 0;
             }
@@ -129,48 +152,54 @@ impl Peeler {
 
     /// Peel: as long as a slot has one key only, that key owns it and looks at no other.
     /// `false`: keys are left that share all of their slots.
-    fn order(&mut self, segments: Segments) -> bool {
+    fn order(&mut self, segments: Segments, shard: Shard, keys: usize) -> bool {
         let count = segments.slots() as usize;
-        let (cells, counts) = (&mut self.cells[..count], &mut self.counts[..count]);
-        let lonely = &mut self.lonely[..count + 2];
+        let cells = &mut self.cells.words_mut()[..count];
+        let counts = &mut self.counts.as_mut()[..count];
+        let lonely = &mut self.lonely.words_mut()[..count + 2];
+        let order = &mut self.order.words_mut()[..keys];
+        let owned = &mut self.owned.as_mut()[..keys];
         let mut done = 0;
-        for start in 0..count {
-            if counts[start] != 1 {
-                continue;
+        for begin in (0..count).step_by(STRETCH) {
+            let mut waiting = 0;
+            for (slot, count) in (begin..).zip(&counts[begin..count.min(begin + STRETCH)]) {
+                lonely[waiting] = slot as u64;
+                waiting += usize::from(*count == 1);
             }
-            lonely[0] = start as u32;
-            let mut waiting = 1;
             while waiting > 0 {
                 waiting -= 1;
                 let slot = lonely[waiting] as usize;
                 if counts[slot] != 1 {
                     continue;
                 }
-                let mixed = cells[slot];
-                let [first, second, third] = slots(segments, mixed).map(|slot| slot as usize);
-                self.order[done] = mixed;
-                self.owned[done] = u8::from(slot == second) + 2 * u8::from(slot == third);
+                let turned = Turned(cells[slot]);
+                let slots = shard.slots(turned).0.map(|slot| slot as usize);
+                order[done] = turned.0;
+                owned[done] = u8::from(slot == slots[1]) + 2 * u8::from(slot == slots[2]);
                 done += 1;
-                for other in [first, second, third] {
-                    cells[other] ^= mixed;
+                for other in slots {
+                    cells[other] ^= turned.0;
                     counts[other] -= 1;
-                    lonely[waiting] = other as u32;
+                    lonely[waiting] = other as u64;
                     waiting += usize::from(counts[other] == 1);
                 }
             }
         }
-        done == self.order.len()
+        done == keys
     }
 
     /// Write the fingerprints of the shard that was peeled last, and be ready for the next.
-    pub fn write(&mut self, rule: Record, width: u32, room: &mut [u8]) {
-        let segments = rule.segments();
-        let cells = &mut self.cells[..segments.slots() as usize];
-        for (mixed, owned) in self.order.iter().zip(&self.owned).rev() {
-            let slots = slots(segments, *mixed).map(|slot| slot as usize);
+    pub fn write(&mut self, peeled: &Peeled, width: u32, room: &mut [u8]) {
+        let Some((segments, shard)) = peeled.order else { return };
+        let cells = &mut self.cells.words_mut()[..segments.slots() as usize];
+        let (order, owned, keys) = (self.order.words_mut(), self.owned.as_ref(), peeled.keys);
+        let mask = (1 << width) - 1;
+        for (turned, owned) in order[..keys].iter().zip(&owned[..keys]).rev() {
+            let (slots, fingerprint) = shard.slots(Turned(*turned));
+            let slots = slots.map(|slot| slot as usize);
             let [a, b, c] = slots.map(|slot| cells[slot]);
             // The owned slot is still zero: the sum of all three is that of the other two.
-            cells[slots[usize::from(*owned)]] = a ^ b ^ c ^ fingerprint(*mixed, width);
+            cells[slots[usize::from(*owned)]] = a ^ b ^ c ^ fingerprint & mask;
         }
         pack(cells, width, room);
         cells.fill(0);
@@ -211,11 +240,11 @@ fn distinct_to_front(hashes: &mut [Hash]) -> usize {
     distinct
 }
 
-/// Make a vector at least so long, or say that there is no memory for it.
-fn grow<T: Clone + Default>(values: &mut Vec<T>, count: usize) -> Result<(), SpecError> {
-    let more = count.saturating_sub(values.len());
-    let refused = SpecError::Memory { bytes: count as u64 * size_of::<T>() as u64 };
-    values.try_reserve_exact(more).map_err(|_| refused)?;
-    values.resize(values.len() + more, T::default());
+/// Make room, with some to spare for a shard that is a little larger. What was there is zero, or
+/// written before it is read.
+fn grow(room: &mut Pages, bytes: u64) -> Result<(), SpecError> {
+    if (room.as_ref().len() as u64) < bytes {
+        *room = Pages::zeroed(bytes + bytes / 64)?;
+    }
     Ok(())
 }

@@ -89,7 +89,7 @@ fn a_changed_directory_is_refused_or_harmless() {
     let filter = built(0.01, 0, 500);
     let asked = hashes(0, 2000);
     let mut refused = 0;
-    for bit in 0..SHARD_ALIGN * 8 {
+    for bit in 0..64 * 8 {
         let flipped = reopened(&filter, |bytes| bytes[bit as usize / 8] ^= 1 << (bit % 8));
         refused += u32::from(flipped.is_none());
         if let Some(flipped) = flipped {
@@ -117,6 +117,17 @@ fn wrong_parts_are_refused() {
     for (shards, width) in [(0, 7), (2, 7), (u64::MAX, 7), (1, 0), (1, 6), (1, 8), (1, 33)] {
         assert!(open(shards, width).is_none(), "{shards} shards of {width} bits");
     }
+}
+
+/// What a builder writes that found no place for a shard's keys.
+#[test]
+fn a_shard_given_up_is_maybe_for_all() {
+    let mut bytes = vec![0; 64];
+    bytes[..16].copy_from_slice(&Shard::blank(true).record(64));
+    bytes[16..32].copy_from_slice(&Shard::blank(false).record(64));
+    let filter = Fuse::from_bytes(spec(0.01), 1, 2, 7, bytes).unwrap();
+    assert!(filter.contains_hash(Hash(0)) && !filter.contains_hash(Hash(u64::MAX)));
+    assert!((filter.fpr_now() - 0.5).abs() < 1e-9);
 }
 
 /// Bytes that change their length after they were checked.
@@ -170,19 +181,20 @@ fn the_rate_is_that_of_the_width() {
     }
 }
 
-/// Pinned for ever: whatever moves this list makes old files lie.
+/// Pinned for ever: a changed hash or choice of slots moves this list, and makes old files lie.
+/// (So does a changed sizing, and that alone would be harmless: files say how they are cut.)
 #[test]
 fn golden_false_positives() {
     let filter = Fuse::from_keys(spec(1.0 / 128.0), 0..1000u64).unwrap();
     let wrong: Vec<u64> = (1000..).filter(|key: &u64| filter.contains(*key)).take(10).collect();
-    assert_eq!(wrong, [1021, 1023, 1100, 1982, 2089, 2092, 2100, 2402, 2576, 2582]);
+    assert_eq!(wrong, [1029, 1068, 1133, 1168, 1222, 1236, 1250, 1842, 1872, 2031]);
 }
 
 #[test]
 fn many_shards_and_bounded_memory_make_the_same_bytes() {
     let all = hashes(0, 3_300_000);
     let with_doubles = || all.iter().chain(&all[..1000]).copied();
-    let whole = Fuse::from_hashes(spec(0.01), &mut with_doubles().collect()).unwrap();
+    let whole = Fuse::from_hashes(spec(0.01), &mut with_doubles().collect::<Vec<_>>()).unwrap();
     assert_eq!((whole.keys(), whole.shards()), (3_300_000, 3));
     assert!(all.iter().all(|hash| whole.contains_hash(*hash)));
     for (max_hashes, expected) in [(usize::MAX, 1), (3_400_000, 1), (2_300_000, 3), (0, 4)] {
@@ -215,19 +227,24 @@ fn passes_that_differ_are_an_error() {
 }
 
 #[test]
-fn three_hundred_thousand_keys_twice() {
-    let mut twice = hashes(0, 300_000);
-    twice.extend_from_within(..);
-    let filter = Fuse::from_hashes(spec(0.001), &mut twice).unwrap();
+fn three_hundred_thousand_keys_twice_and_thrice() {
+    let alone = built(0.001, 0, 300_000);
+    let mut all = hashes(0, 300_000);
+    all.extend_from_within(..);
+    let filter = Fuse::from_hashes(spec(0.001), &mut all.clone()).unwrap();
     assert_eq!(filter.keys(), 300_000);
-    assert!(filter.as_bytes() == built(0.001, 0, 300_000).as_bytes());
+    assert!(filter.as_bytes() == alone.as_bytes());
+    all.extend_from_within(..300_000);
+    let filter = Fuse::from_hashes(spec(0.001), &mut all).unwrap();
+    assert_eq!(filter.keys(), 300_000);
+    assert!(filter.as_bytes() == alone.as_bytes());
     assert!(hashes(0, 300_000).iter().all(|hash| filter.contains_hash(*hash)));
 }
 
 /// Sizing says what a build takes: to the bit for one shard, nearly so for several.
 #[test]
 fn sizing_tells_the_bits() {
-    for count in [0, 1, 2, 3, 10, 100, 1000, 12_345, 300_000] {
+    for count in (0..30).chain([100, 1000, 12_345, 46_000, 140_000, 300_000, 1_200_000]) {
         let filter = built(0.01, 0, count);
         assert_eq!(filter.bits(), filter.shape().bits(), "{count} keys");
     }
@@ -249,7 +266,7 @@ fn rates_beyond_32_bits_are_refused() {
 #[test]
 fn it_tells_what_it_is() {
     let filter = built(0.01, 0, 1000);
-    let told = "fuse: 1000 keys, 1344 bytes, fingerprints of 7 bits in 1 shards, rate 7.813e-3, 1.000e-2 asked for";
+    let told = "fuse: 1000 keys, 1472 bytes, fingerprints of 7 bits in 1 shard, rate 7.813e-3, 1.000e-2 asked for";
     assert_eq!(filter.to_string(), told);
     assert_eq!((filter.estimate(), filter.fill()), (1000, 1.0));
 }
