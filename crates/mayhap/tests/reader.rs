@@ -80,18 +80,17 @@ impl File {
         if starts == 0 {
             return log == 1;
         }
+        let low = (hash ^ rule).wrapping_mul(0x8ebc6af09c88c6e3);
         let mixed = fold(hash ^ rule, 0x8ebc6af09c88c6e3);
         let (segment, first) = (1 << log, high(mixed, starts));
-        let slots = [
-            first,
-            (first + segment) ^ (mixed >> 18 & (segment - 1)),
-            (first + 2 * segment) ^ (mixed & (segment - 1)),
-        ];
+        let next = (first | (segment - 1)) + 1;
+        let slots =
+            [first, next + (mixed >> 18 & (segment - 1)), next + segment + (mixed & (segment - 1))];
         let slot = |slot: u64| {
             let bit = |i| u64::from(self.bit(array, 8 * offset + slot * width + i)) << i;
             (0..width).map(bit).sum::<u64>()
         };
-        let fingerprint = mixed.wrapping_mul(0x589965cc75374cc3) >> (64 - width);
+        let fingerprint = low >> 32 & ((1 << width) - 1);
         slots.map(slot).iter().fold(0, |xor, slot| xor ^ slot) == fingerprint
     }
 }
