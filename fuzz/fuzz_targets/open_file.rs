@@ -6,7 +6,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mayhap::{AnyFilter, Contains, Secret};
+use mayhap::{AnyFilter, Secret};
 
 fuzz_target!(|bytes: &[u8]| {
     let verified = mayhap::format::verify(bytes).is_ok();

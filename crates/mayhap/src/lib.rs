@@ -69,6 +69,8 @@
 
 #[cfg(feature = "std")]
 mod filter;
+#[cfg(feature = "std")]
+pub mod format;
 mod hash;
 #[cfg(feature = "std")]
 mod kernel;
@@ -82,6 +84,8 @@ pub mod sizing;
 #[cfg(feature = "std")]
 mod spec;
 
+#[cfg(feature = "std")]
+pub use filter::{AnyFilter, Kind, Refused};
 #[cfg(feature = "bitmap")]
 pub use filter::{Bitmap, NotAnInteger};
 #[cfg(feature = "std")]

@@ -14,14 +14,19 @@ use crate::hash::{Hash, Secret, reduce, sip13_128, xxh3_64};
 pub struct SchemeId(pub u16);
 
 impl SchemeId {
+    /// No hash at all: an exact set.
+    pub const EXACT: SchemeId = SchemeId(0);
     /// XXH3-64 with a 64-bit seed, and each kind's own probe rule.
     pub const XXH3: SchemeId = SchemeId(1);
     /// SipHash-1-3-128 under a secret, its halves folded by xor, and each kind's own probe rule.
     pub const SIP13: SchemeId = SchemeId(2);
+    /// The first id of other programs' schemes.
+    pub const FIRST_FOREIGN: SchemeId = SchemeId(256);
 
     /// The name shown to people.
     pub fn name(self) -> &'static str {
         match self {
+            SchemeId::EXACT => "exact",
             SchemeId::XXH3 => "xxh3-64",
             SchemeId::SIP13 => "siphash-1-3-128",
             _ => "foreign",

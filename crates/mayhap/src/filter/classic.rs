@@ -68,8 +68,11 @@ impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
         fits.then_some(Classic { bits, shape, scheme, capacity: 0, fpr: 0.0, keys: 0 })
     }
 
-    /// State what the filter was made for, and how many keys were counted in.
+    /// State what the filter was made for, and how many keys were counted in. What no filter can
+    /// be made for is taken as not said: a rate outside 0 to 1 is 0, keys end at 2⁵⁶.
     pub fn made_for(self, capacity: u64, fpr: f64, keys: u64) -> Self {
+        let fpr = if (0.0..1.0).contains(&fpr) { fpr } else { 0.0 };
+        let keys = keys.min(1 << 56); // so that counting on cannot overflow
         Classic { capacity, fpr, keys, ..self }
     }
 

@@ -3,6 +3,7 @@
 //! Leaves own bits; composites own leaves and a policy. Every kind has the same methods by the
 //! same names; the traits are for code that is generic over kinds.
 
+mod any;
 #[cfg(feature = "bitmap")]
 mod bitmap;
 mod blocked;
@@ -16,6 +17,7 @@ mod scalable;
 mod shared;
 mod windowed;
 
+pub use any::{AnyFilter, Kind, Refused};
 #[cfg(feature = "bitmap")]
 pub use bitmap::{Bitmap, NotAnInteger};
 pub use blocked::Blocked;

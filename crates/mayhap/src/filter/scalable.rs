@@ -12,6 +12,8 @@ use std::fmt;
 
 /// What the total capacity is multiplied by when nobody says otherwise.
 const GROWTH: u32 = 4;
+/// The most layers, of its own growth and of filters taken in: as many as a file holds.
+const MAX_LAYERS: usize = 4096;
 /// Where targets that add up must stop.
 const MAX_FPR: f64 = 0.999;
 
@@ -182,7 +184,8 @@ impl Scalable {
 
     fn add_layer(&mut self) -> Result<(), SpecError> {
         let (fpr, total) = (self.spec.fpr(), self.capacity());
-        let layer = Layer::next(fpr, self.growth, total, self.spent());
+        let room = self.layers.len() < MAX_LAYERS;
+        let layer = room.then(|| Layer::next(fpr, self.growth, total, self.spent())).flatten();
         let layer = layer.ok_or_else(|| {
             // Why it ends here: too many keys for a filter, or for the hash.
             let more = Spec::new(total.saturating_add(1), fpr).err();
@@ -274,6 +277,14 @@ impl Scalable {
     fn take<C: AsRef<[u8]>>(&mut self, other: &Scalable<C>) -> Result<(), MergeError> {
         let places = self.places_for(other);
         // What can fail comes first, so that nothing is half done.
+        let more = places.iter().filter(|place| place.is_none()).count();
+        if self.layers.len() + more > MAX_LAYERS {
+            return Err(MergeError {
+                what: "layers, of which there may be 4096,",
+                have: self.layers.len().to_string(),
+                got: format!("{more} more"),
+            });
+        }
         let mut beside = Vec::new();
         for (theirs, place) in other.layers.iter().zip(&places) {
             if place.is_none() {
@@ -319,11 +330,11 @@ impl Scalable {
 
 impl<B: AsRef<[u8]>> Scalable<B> {
     /// A filter of layers that are already there, oldest first. `None` where there are none, or
-    /// one hashes otherwise than the spec says or counts more keys than it has room for bits, or
-    /// the growth factor is not one.
+    /// more than 4096, or one hashes otherwise than the spec says or counts more keys than it has
+    /// room for bits, or the growth factor is not one.
     pub fn from_parts(spec: Spec, growth: u32, layers: Vec<Blocked<B>>) -> Option<Self> {
         let belongs = |layer: &Blocked<B>| layer.scheme() == spec.scheme() && is_plausible(layer);
-        let fits = is_growth(growth) && layers.iter().all(belongs);
+        let fits = is_growth(growth) && layers.len() <= MAX_LAYERS && layers.iter().all(belongs);
         let grow_at = layers.last()?.spec().capacity();
         fits.then_some(Scalable { spec, growth, layers, grow_at })
     }

@@ -1,0 +1,119 @@
+//! Kinds that are made of several filters: one array for each.
+
+use super::error::FormatError;
+use super::header::{Header, Leaf, MAX_KEYS};
+use super::kinds::{Stored, field_spec, line_params, lines, params, small, spec, wish};
+use super::writer::{Array, Outline};
+use crate::filter::{Blocked, Kind, Scalable, Window, Windowed};
+use crate::scheme::{Native, Scheme};
+use crate::spec::Spec;
+use std::borrow::Cow;
+
+/// What is written of a filter in parts.
+fn outline<'a>(
+    kind: Kind,
+    whole: Spec,
+    keys: u64,
+    params: Vec<u64>,
+    arrays: impl Iterator<Item = Array<'a>>,
+) -> Outline<'a> {
+    let (capacity, fpr) = wish(whole);
+    Outline {
+        kind,
+        scheme: whole.scheme().id(),
+        fingerprint: whole.scheme().fingerprint(),
+        scheme_data: &[],
+        capacity,
+        fpr,
+        keys: keys.min(MAX_KEYS),
+        params,
+        arrays: arrays.collect(),
+    }
+}
+
+/// A part as an array.
+fn array<B: AsRef<[u8]>>(part: &Blocked<B>) -> Array<'_> {
+    let (capacity, fpr) = wish(part.spec());
+    let mut params = vec![capacity, fpr.to_bits(), part.keys().min(MAX_KEYS)];
+    params.extend(line_params(part.shape()));
+    Array { params, bytes: Cow::Borrowed(part.as_bytes()) }
+}
+
+/// All parts, in the order of the file.
+fn parts<T: AsRef<[u8]>>(
+    header: &Header,
+    scheme: Native,
+    sections: Vec<T>,
+) -> Result<Vec<Blocked<T>>, FormatError> {
+    let leaves = header.leaves.iter().zip(sections);
+    let part = |(leaf, section): (&Leaf, T)| {
+        let [capacity, fpr, keys, shape @ ..] = params::<6>(&leaf.params)?;
+        if keys > MAX_KEYS {
+            return Err(FormatError::field("keys", keys, "at most 2^56"));
+        }
+        let spec = field_spec(capacity, f64::from_bits(fpr), scheme)?;
+        lines(spec, keys, shape, section)
+    };
+    leaves.map(part).collect()
+}
+
+/// Fails unless the header counts as many keys as the parts do.
+fn check_keys(header: &Header, keys: u64) -> Result<(), FormatError> {
+    if header.keys == keys.min(MAX_KEYS) {
+        return Ok(());
+    }
+    Err(FormatError::field("keys", header.keys, "the sum over its parts"))
+}
+
+impl<B: AsRef<[u8]>> Stored for Scalable<B> {
+    fn outline(&self) -> Outline<'_> {
+        let params = vec![self.growth().into()];
+        outline(Kind::Scalable, self.spec(), self.keys(), params, self.layers().iter().map(array))
+    }
+}
+
+pub(super) fn scalable<T: AsRef<[u8]>>(
+    header: &Header,
+    scheme: Native,
+    sections: Vec<T>,
+) -> Result<Scalable<T>, FormatError> {
+    let [growth] = params(&header.params)?;
+    let layers = parts(header, scheme, sections)?;
+    let got = format!("{} layers, growth {growth}", layers.len());
+    let filter = Scalable::from_parts(spec(header, scheme)?, small("growth", growth)?, layers)
+        .ok_or_else(|| {
+            FormatError::field("layers", got, "at least one, growth 2 to 1024, keys that fit")
+        })?;
+    check_keys(header, filter.keys())?;
+    Ok(filter)
+}
+
+impl<B: AsRef<[u8]>> Stored for Windowed<B> {
+    fn outline(&self) -> Outline<'_> {
+        let window = self.window();
+        let params = vec![window.generations().into(), window.ticks().unwrap_or(0), self.newest()];
+        let arrays = self.generations().map(array);
+        outline(Kind::Windowed, self.spec(), self.keys(0), params, arrays)
+    }
+}
+
+pub(super) fn windowed<T: AsRef<[u8]>>(
+    header: &Header,
+    scheme: Native,
+    sections: Vec<T>,
+) -> Result<Windowed<T>, FormatError> {
+    let [count, ticks, newest] = params(&header.params)?;
+    let window = match (small("generations", count)?, ticks) {
+        (count, 0) => Window::last_keys(count),
+        (count, ticks) => Window::span(ticks, count),
+    };
+    let generations = parts(header, scheme, sections)?;
+    let got = format!("{} filters for a window of {window}", generations.len());
+    let filter = Windowed::from_parts(spec(header, scheme)?, window, newest, generations)
+        .ok_or_else(|| {
+            let need = "1 to 1024 of at least a tick, and one more, all alike, keys that fit";
+            FormatError::field("generations", got, need)
+        })?;
+    check_keys(header, filter.keys(0))?;
+    Ok(filter)
+}

@@ -1,0 +1,33 @@
+#![doc = include_str!("../../docs/FORMAT.md")]
+// The file above is a link to the one text, `docs/FORMAT.md` of the repository, so that packing
+// the crate takes it along.
+
+mod error;
+mod header;
+mod kinds;
+mod layers;
+mod notes;
+mod section;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::FormatError;
+pub use header::{Header, Leaf, MAX_HEADER_BYTES, read_header};
+pub use kinds::verify;
+pub use notes::{NoteError, Notes};
+pub use section::{Container, Section};
+pub use writer::{Array, Outline, write};
+
+/// A high bit, a name, and every line end there is: what mangles text mangles this first.
+const MAGIC: [u8; 8] = *b"\x89MAY\r\n\x1a\n";
+const END_MAGIC: [u8; 4] = *b"YAM\x89";
+/// The newest version there is.
+const NEWEST: u16 = 1;
+/// Arrays start at multiples of this: pages of a mapped file.
+const ALIGN: u64 = 4096;
+/// Bytes under one checksum.
+const BLOCK: u64 = 64 << 10;
+/// Bytes of the footer.
+const FOOTER: usize = 24;

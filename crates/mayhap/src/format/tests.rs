@@ -1,0 +1,449 @@
+use super::*;
+#[cfg(feature = "bitmap")]
+use crate::Bitmap;
+use crate::{
+    AnyFilter, Blocked, Classic, Counting, Fuse, Kind, Scalable, Secret, Spec, Window, Windowed,
+};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+const SECRET: Secret = Secret::from_bytes(*b"an open secret..");
+
+/// A small filter of every kind, with keys 0 to 99 in it; the secret where it is keyed.
+fn samples() -> Vec<(AnyFilter, Option<Secret>)> {
+    let spec = Spec::new(100, 0.01).unwrap().with_seed(7);
+    let keyed = spec.with_secret(SECRET);
+    let few = Spec::new(30, 0.01).unwrap(); // so that it grows
+    let mut filters: Vec<(AnyFilter, _)> = vec![
+        (Classic::new(spec).unwrap().into(), None),
+        (Classic::new(keyed).unwrap().into(), Some(SECRET)),
+        (Blocked::new(spec).unwrap().into(), None),
+        (Blocked::new(keyed).unwrap().into(), Some(SECRET)),
+        (Counting::new(spec).unwrap().into(), None),
+        (Scalable::new(few).unwrap().into(), None),
+        (Windowed::new(spec, Window::last_keys(2)).unwrap().into(), None),
+        (Windowed::new(keyed, Window::span(3600, 1)).unwrap().into(), Some(SECRET)),
+        (Scalable::new(few.with_secret(SECRET)).unwrap().into(), Some(SECRET)),
+        #[cfg(feature = "bitmap")]
+        (Bitmap::new().into(), None),
+    ];
+    for (filter, _) in &mut filters {
+        (0..100u64).for_each(|key| _ = filter.insert_at(key, 10_000).unwrap());
+    }
+    filters.push((Fuse::from_keys(spec, 0..100u64).unwrap().into(), None));
+    filters
+}
+
+fn notes() -> Notes {
+    let notes = Notes::new().with_created(1_760_000_000).with_normaliser("url").unwrap();
+    notes.with("source", "crawl 7").unwrap().with("ümlaut", "").unwrap()
+}
+
+/// Make every checksum right again, and the footer's length.
+fn reseal(file: &mut [u8]) {
+    let Some(header) = file.get(12..16).map(|b| u32::from_le_bytes(b.try_into().unwrap())) else {
+        return;
+    };
+    let header = header as usize;
+    if !(80..=file.len().saturating_sub(FOOTER)).contains(&header) {
+        return;
+    }
+    let sum = crc32c::crc32c(&file[..header - 4]).to_le_bytes();
+    file[header - 4..header].copy_from_slice(&sum);
+    // The table's entries are as many as fit behind what they cover.
+    let blocks = (file.len() - FOOTER).div_ceil(BLOCK as usize + 4);
+    let table_at = file.len() - FOOTER - 4 * blocks;
+    let (covered, rest) = file.split_at_mut(table_at);
+    let (table, footer) = rest.split_at_mut(4 * blocks);
+    for (block, entry) in covered.chunks(BLOCK as usize).zip(table.chunks_mut(4)) {
+        entry.copy_from_slice(&crc32c::crc32c(block).to_le_bytes());
+    }
+    footer[..8].copy_from_slice(&((table_at + 4 * blocks + FOOTER) as u64).to_le_bytes());
+    footer[8..12].copy_from_slice(&sum);
+    footer[12..16].copy_from_slice(&crc32c::crc32c(table).to_le_bytes());
+    let own = crc32c::crc32c(&footer[..16]).to_le_bytes();
+    footer[16..20].copy_from_slice(&own);
+    footer[20..].copy_from_slice(&END_MAGIC);
+}
+
+/// Whatever the bytes: no panic, and what is accepted is written again as it was.
+fn survives(file: &[u8], secret: Option<Secret>) {
+    let verified = verify(file);
+    if let Ok(filter) = AnyFilter::open(file, secret) {
+        use_it(&filter);
+    }
+    let decoded = AnyFilter::decode(file, secret);
+    if let Ok(mut filter) = decoded {
+        let notes = verified.expect("what decodes verifies").notes;
+        assert!(filter.encode(&notes) == file, "another spelling of {filter}");
+        use_it(&filter);
+        let _ = (filter.insert(1u64), filter.insert_at(2u64, 5), filter.insert_at(3u64, u64::MAX));
+        use_it(&filter);
+    }
+}
+
+fn use_it<B: AsRef<[u8]>>(filter: &AnyFilter<B>) {
+    let hashes: Vec<_> = (0..20u64).flat_map(|key| filter.hash(key)).collect();
+    let _ = filter.contains_batch(&hashes, &mut Vec::new());
+    let _ = (filter.contains_at(1u64, 20_000), filter.contains_at(1u64, u64::MAX));
+    let _ = (filter.contains("ada"), filter.contains(""), filter.keys(), filter.bytes());
+    let _ = (filter.fill(), filter.estimate(), filter.fpr_now(), filter.to_string());
+}
+
+#[test]
+fn what_is_written_is_read_and_written_again_the_same() {
+    for (filter, secret) in samples() {
+        let file = filter.encode(&notes());
+        let mut streamed = Vec::new();
+        filter.write_to(&mut streamed, &notes()).unwrap();
+        assert_eq!(streamed, file);
+
+        let header = verify(&file).unwrap();
+        assert_eq!(header, read_header(&file[..header.header_bytes as usize]).unwrap());
+        assert_eq!((header.kind, header.keys), (filter.kind(), filter.keys()));
+        assert_eq!(header.notes, notes());
+        assert_eq!(header.is_keyed(), secret.is_some());
+
+        let opened = AnyFilter::open(&file, secret).unwrap();
+        let decoded = AnyFilter::decode(&file, secret).unwrap();
+        for key in 0..3000u64 {
+            let answer = filter.contains(key);
+            assert_eq!([opened.contains(key), decoded.contains(key)], [answer; 2]);
+            assert!(answer || key >= 100);
+        }
+        assert_eq!([opened.to_string(), decoded.to_string()], [0; 2].map(|_| filter.to_string()));
+        assert!(opened.encode(&notes()) == file && decoded.encode(&notes()) == file);
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    for (filter, secret) in samples() {
+        let mut file = filter.encode(&notes());
+        let header = read_header(&file).unwrap().header_bytes as usize;
+        for bit in 0..8 * file.len() {
+            file[bit / 8] ^= 1 << (bit % 8);
+            assert!(verify(&file).is_err(), "{}: bit {bit}", filter.kind());
+            assert!(AnyFilter::decode(&file, secret).is_err(), "{}: bit {bit}", filter.kind());
+            if let Ok(opened) = AnyFilter::open(&file, secret) {
+                assert!(bit / 8 >= header, "opened with a bad header");
+                _ = (opened.contains(1u64), opened.contains("ada"));
+            }
+            file[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_of_64_kib_is_noticed() {
+    let mut filter = Blocked::new(Spec::new(47_000, 0.01).unwrap()).unwrap();
+    (0..47_000u64).for_each(|key| _ = filter.insert(key));
+    let mut file = filter.encode(&notes());
+    assert!((60 << 10..=64 << 10).contains(&file.len()), "{} bytes", file.len());
+    for bit in 0..8 * file.len() {
+        file[bit / 8] ^= 1 << (bit % 8);
+        assert!(verify(&file).is_err(), "bit {bit}");
+        file[bit / 8] ^= 1 << (bit % 8);
+    }
+}
+
+#[test]
+fn every_cut_and_every_addition_is_noticed() {
+    for (filter, secret) in samples() {
+        let file = filter.encode(&notes());
+        for end in 0..file.len() {
+            let error = verify(&file[..end]).unwrap_err();
+            assert!(matches!(error, FormatError::Truncated { .. }), "{end}: {error}");
+            assert_eq!(AnyFilter::open(&file[..end], secret).unwrap_err(), error);
+            assert_eq!(AnyFilter::decode(&file[..end], secret).unwrap_err(), error);
+        }
+        for more in [vec![0], vec![0; 24], vec![0; 4096], vec![0xff; 70_000], file.clone()] {
+            let longer = [&file[..], &more].concat();
+            let (need, have) = (file.len() as u64, longer.len() as u64);
+            let error = FormatError::Trailing { need, have };
+            assert_eq!(verify(&longer), Err(error.clone()));
+            assert_eq!(AnyFilter::open(&longer, secret).unwrap_err(), error);
+            assert_eq!(AnyFilter::decode(&longer, secret).unwrap_err(), error);
+        }
+        // A hole in the middle, closed: as long as it should be, but not what it was.
+        let mut moved = file.clone();
+        moved.remove(5000 % file.len());
+        moved.push(0x89);
+        assert!(verify(&moved).is_err());
+    }
+}
+
+/// The control: the tests above would be worth nothing if resealed files were refused anyway.
+#[test]
+fn resealing_mends_what_it_should() {
+    for (filter, secret) in samples() {
+        let mut file = filter.encode(&notes());
+        let good = file.clone();
+        reseal(&mut file);
+        assert!(file == good, "resealing changes nothing in a good file");
+        file[56] ^= 1; // created
+        assert_eq!(verify(&file), Err(FormatError::HeaderChecksum));
+        reseal(&mut file);
+        assert_eq!(verify(&file).unwrap().notes.created(), 1_760_000_001);
+        AnyFilter::decode(&file, secret).unwrap();
+    }
+}
+
+#[test]
+fn hostile_headers_are_refused_or_harmless() {
+    for (filter, secret) in samples() {
+        let good = filter.encode(&notes());
+        let header = read_header(&good).unwrap().header_bytes as usize;
+        for at in 8..header - 4 {
+            for width in [1, 2, 4, 8] {
+                if at + width > header - 4 {
+                    continue;
+                }
+                let mut word = [0; 8];
+                word[..width].copy_from_slice(&good[at..at + width]);
+                let was = u64::from_le_bytes(word);
+                let extremes =
+                    [0, 1, 2, was.wrapping_add(1), was.wrapping_sub(1), 1 << 31, 1 << 32];
+                let huge = [1 << 48, 1 << 55, 1 << 58, 1 << 63, u64::MAX - 4095, u64::MAX];
+                for value in extremes.into_iter().chain(huge) {
+                    let mut file = good.clone();
+                    file[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
+                    reseal(&mut file);
+                    survives(&file, secret);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_few_bytes_never_promise_gigabytes() {
+    let (filter, _) = &samples()[2];
+    let good = filter.encode(&Notes::new());
+    // Lines and file length that agree with each other, and with nothing that is here.
+    let lines = 1u64 << 40;
+    let (places, total) = header::places(126, &[lines * 64]).unwrap();
+    let mut file = good[..126].to_vec();
+    assert_eq!((file.len() as u64, places[0]), (read_header(&good).unwrap().header_bytes, 4096));
+    file[64..72].copy_from_slice(&total.to_le_bytes());
+    file[88..96].copy_from_slice(&(lines * 64).to_le_bytes());
+    file[98..106].copy_from_slice(&lines.to_le_bytes());
+    let sum = crc32c::crc32c(&file[..122]).to_le_bytes();
+    file[122..].copy_from_slice(&sum);
+    assert_eq!(read_header(&file).unwrap().leaves[0].bytes, 1 << 46);
+    let error = FormatError::Truncated { need: total, have: 126 };
+    assert_eq!(AnyFilter::decode(&file, None).unwrap_err(), error);
+    assert_eq!(AnyFilter::open(&file, None).unwrap_err(), error);
+    assert_eq!(header::places(126, &[u64::MAX]), None);
+    assert_eq!(header::places(126, &[u64::MAX - 8191]), None);
+}
+
+#[test]
+fn padding_and_spare_bits_are_zero() {
+    let (filter, _) = &samples()[0];
+    let good = filter.encode(&Notes::new());
+    let mut file = good.clone();
+    file[4000] = 1;
+    reseal(&mut file);
+    assert!(matches!(verify(&file), Err(FormatError::BadField { name: "padding", .. })));
+    let mut file = good.clone();
+    let last = 4096 + read_header(&good).unwrap().leaves[0].bytes as usize - 1;
+    file[last] |= 0x80; // 959 bits
+    reseal(&mut file);
+    let name = "bits past the last";
+    assert!(matches!(verify(&file), Err(FormatError::BadField { name: got, .. }) if got == name));
+}
+
+#[test]
+fn secrets_are_asked_for_and_checked() {
+    let spec = Spec::new(100, 0.01).unwrap();
+    let open = Blocked::new(spec).unwrap().encode(&Notes::new());
+    let keyed = Blocked::new(spec.with_secret(SECRET)).unwrap().encode(&Notes::new());
+    let wrong = Secret::from_bytes([9; 16]);
+    let decode = |file: &[u8], secret| Blocked::decode(file, secret).map(|_| ());
+    assert_eq!(decode(&keyed, None), Err(FormatError::SecretNeeded));
+    assert_eq!(decode(&keyed, Some(wrong)), Err(FormatError::WrongSecret));
+    assert_eq!(decode(&keyed, Some(SECRET)), Ok(()));
+    assert_eq!(decode(&open, Some(SECRET)), Err(FormatError::NotKeyed));
+    assert!(verify(&keyed).is_ok(), "verifying needs no secret");
+    let secret = SECRET.to_bytes();
+    assert!(!keyed.windows(16).any(|window| window == secret), "the secret is not in the file");
+}
+
+#[test]
+fn errors_name_what_was_found() {
+    let spec = Spec::new(100, 0.01).unwrap();
+    let mut file = Blocked::new(spec).unwrap().encode(&Notes::new());
+    let error = Classic::open(&file, None).unwrap_err();
+    assert_eq!(error, FormatError::WrongKind { got: Kind::Blocked, need: Kind::Classic });
+    assert_eq!(
+        error.to_string(),
+        "a blocked filter, not a classic one: open it as what it is, or as any kind"
+    );
+    assert_eq!(
+        verify(b"PK\x03\x04 a zip").unwrap_err().to_string(),
+        "not a mayhap file: it starts with \"PK\\x03\\x04 a z\""
+    );
+    assert_eq!(verify(&[]), Err(FormatError::Truncated { need: 16, have: 0 }));
+
+    for (at, value, want) in [
+        (8, 2, FormatError::TooNew { version: 2, newest: 1 }),
+        (16, 4, FormatError::UnknownFlags { got: 4 }),
+        (10, 99, FormatError::UnknownKind { id: 99 }),
+        (20, 9, FormatError::UnknownScheme { id: crate::SchemeId(9) }),
+    ] {
+        let was = std::mem::replace(&mut file[at], value);
+        reseal(&mut file);
+        assert_eq!(verify(&file), Err(want.clone()));
+        assert_eq!(AnyFilter::open(&file, None).unwrap_err(), want);
+        file[at] = was;
+    }
+}
+
+#[test]
+fn foreign_filters_live_in_our_file() {
+    use crate::sizing::ClassicShape;
+    let outline = Outline {
+        kind: Kind::Classic,
+        scheme: crate::SchemeId(300),
+        fingerprint: 5,
+        scheme_data: b"strategy 2",
+        capacity: 0,
+        fpr: 0.0,
+        keys: 12,
+        params: vec![],
+        arrays: vec![Array { params: vec![64, 3], bytes: vec![0xff; 8].into() }],
+    };
+    let mut file = Vec::new();
+    write(&mut file, &outline, &Notes::new()).unwrap();
+    assert_eq!(verify(&file).unwrap().scheme_data, b"strategy 2");
+    let error = FormatError::UnknownScheme { id: crate::SchemeId(300) };
+    assert_eq!(AnyFilter::open(&file, None).unwrap_err(), error);
+    let container = Container::open(file.as_slice()).unwrap();
+    let shape = ClassicShape { bits: 64, probes: 3 };
+    let theirs = crate::Native::seeded(container.header().fingerprint); // stands in for theirs
+    let filter = Classic::from_parts(theirs, shape, container.section(0).unwrap()).unwrap();
+    assert!(filter.contains("anything"));
+    assert!(container.section(1).is_none() && container.bytes(1).is_none());
+
+    let refused = Outline { fpr: f64::NAN, ..outline.clone() };
+    let error = write(Vec::new(), &refused, &Notes::new()).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+    let refused = Outline { params: vec![0; 65], ..outline };
+    assert!(write(Vec::new(), &refused, &Notes::new()).is_err());
+}
+
+#[test]
+fn odd_notes_are_kept_and_absurd_ones_refused() {
+    let filter = Blocked::new(Spec::new(10, 0.1).unwrap()).unwrap();
+    let odd = ["\0", "\u{1f980}", " ", "=", "\r\n", "ÿ"];
+    let mut notes = Notes::new().with_created(u64::MAX);
+    for name in odd {
+        notes = notes.with(name, name.repeat(100)).unwrap();
+    }
+    notes = notes.with("empty", "").unwrap().with("long", "x".repeat(65_535)).unwrap();
+    let file = filter.encode(&notes);
+    assert_eq!(verify(&file).unwrap().notes, notes);
+    assert_eq!(
+        read_header(&file[..4096]),
+        Err(FormatError::Truncated { need: verify(&file).unwrap().header_bytes, have: 4096 })
+    );
+
+    assert!(matches!(notes.clone().with("", "x"), Err(NoteError::Name { got: 0 })));
+    assert!(matches!(notes.clone().with("x".repeat(256), ""), Err(NoteError::Name { got: 256 })));
+    assert!(matches!(notes.clone().with("x", "y".repeat(65_536)), Err(NoteError::Value { .. })));
+    assert!(matches!(notes.with_normaliser("x".repeat(256)), Err(NoteError::Normaliser { .. })));
+
+    let many = (0..4096).try_fold(Notes::new(), |notes, i| notes.with(format!("{i}"), "v"));
+    let many = many.unwrap();
+    assert!(matches!(many.clone().with("one more", ""), Err(NoteError::Pairs { got: 4097 })));
+    assert_eq!(verify(&filter.encode(&many)).unwrap().notes, many);
+    let full =
+        (0..4).try_fold(Notes::new(), |notes, i| notes.with(format!("{i}"), "x".repeat(65_535)));
+    assert!(matches!(full.unwrap().with("x", "yyyy"), Err(NoteError::Bytes { .. })));
+}
+
+/// A writer that stops taking bytes, as a full disk does.
+#[test]
+fn a_full_disk_is_an_error() {
+    let (filter, _) = &samples()[2];
+    let file = filter.encode(&Notes::new());
+    for room in [0, 1, 100, 4096, file.len() - 1] {
+        let mut disk = vec![0; room];
+        assert!(filter.write_to(disk.as_mut_slice(), &Notes::new()).is_err());
+    }
+    let mut disk = vec![0; file.len()];
+    filter.write_to(disk.as_mut_slice(), &Notes::new()).unwrap();
+    assert!(disk == file);
+}
+
+#[test]
+fn blocks_are_summed_one_by_one() {
+    let mut filter = Classic::new(Spec::new(200_000, 0.01).unwrap()).unwrap();
+    (0..1000u64).for_each(|key| _ = filter.insert(key));
+    let mut file = filter.encode(&Notes::new());
+    let header = verify(&file).unwrap();
+    assert!(file.len() > 3 * BLOCK as usize);
+    for (at, want) in [
+        (BLOCK as usize - 1, FormatError::BodyChecksum { block: 0 }),
+        (BLOCK as usize, FormatError::BodyChecksum { block: 1 }),
+        (header.table_at() as usize - 1, FormatError::BodyChecksum { block: 3 }),
+        (header.table_at() as usize, FormatError::TableChecksum),
+        (file.len() - 1, FormatError::Footer),
+    ] {
+        file[at] ^= 0x10;
+        assert_eq!(verify(&file), Err(want));
+        file[at] ^= 0x10;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn saving_and_opening_changes_nothing(
+        keys in proptest::collection::vec(any::<u64>(), 0..300),
+        capacity in 1..500u64,
+        fpr in 0.0001..0.9,
+        seed: u64,
+        blocked: bool,
+        created: u64,
+        pairs in proptest::collection::btree_map("\\PC{1,20}", "\\PC{0,40}", 0..5),
+    ) {
+        let spec = Spec::new(capacity, fpr).unwrap().with_seed(seed);
+        let mut filter: AnyFilter = match blocked {
+            true => Blocked::new(spec).unwrap().into(),
+            false => Classic::new(spec).unwrap().into(),
+        };
+        keys.iter().for_each(|key| _ = filter.insert(*key).unwrap());
+        let notes = pairs.into_iter().try_fold(Notes::new(), |notes, (name, value)| notes.with(name, value));
+        let notes = notes.unwrap().with_created(created);
+        let file = filter.encode(&notes);
+        prop_assert_eq!(verify(&file).unwrap().notes, notes.clone());
+        let opened = AnyFilter::open(Arc::<[u8]>::from(file.clone()), None).unwrap().encode(&notes);
+        let decoded = AnyFilter::decode(&file, None).unwrap();
+        prop_assert!(opened == file && decoded.encode(&notes) == file);
+        prop_assert!(keys.iter().all(|key| decoded.contains(*key)));
+        prop_assert_eq!(decoded.keys(), filter.keys());
+    }
+
+    #[test]
+    fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..300), magic: bool) {
+        let bytes = if magic { [&MAGIC[..], &[1, 0, 2, 0, 126, 0, 0, 0], &bytes].concat() } else { bytes };
+        survives(&bytes, None);
+    }
+
+    #[test]
+    fn any_resealed_header_is_survived(
+        sample in 0..10usize,
+        changes in proptest::collection::vec((8..200usize, any::<u8>()), 1..6),
+    ) {
+        let (filter, secret) = &samples()[sample];
+        let mut file = filter.encode(&notes());
+        for (at, value) in changes {
+            file[at] = value;
+        }
+        reseal(&mut file);
+        survives(&file, *secret);
+    }
+}

@@ -1,0 +1,128 @@
+//! A second reader, written from `docs/FORMAT.md` and nothing else: what another language would
+//! do. It must agree with the first on every golden file, false positives included.
+
+use mayhap::{AnyFilter, Secret};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+struct File(Vec<u8>);
+
+struct Array {
+    at: usize,
+    params: Vec<u64>,
+}
+
+impl File {
+    fn read(name: &str) -> File {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/mayhap/v1/");
+        File(std::fs::read(format!("{root}{name}.mh")).unwrap())
+    }
+
+    fn number(&self, at: usize, bytes: usize) -> u64 {
+        self.0[at..at + bytes].iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte))
+    }
+
+    /// The arrays, behind everything of the header whose length varies.
+    fn arrays(&self) -> Vec<Array> {
+        let mut at = 80 + self.number(22, 2) as usize + self.number(78, 2) as usize;
+        for _ in 0..self.number(72, 2) {
+            at += 6 + (self.number(at, 2) + self.number(at + 2, 4)) as usize;
+        }
+        at += 8 * self.number(74, 2) as usize;
+        let array = |_| {
+            let count = self.number(at + 16, 2) as usize;
+            let params = (0..count).map(|i| self.number(at + 18 + 8 * i, 8)).collect();
+            let array = Array { at: self.number(at, 8) as usize, params };
+            at += 18 + 8 * count;
+            array
+        };
+        (0..self.number(76, 2)).map(array).collect()
+    }
+
+    fn bit(&self, array: &Array, at: u64) -> bool {
+        self.0[array.at + at as usize / 8] >> (at % 8) & 1 == 1
+    }
+
+    fn contains(&self, key: &[u8]) -> bool {
+        let hash = xxh3_64_with_seed(key, self.number(24, 8));
+        self.arrays().iter().any(|array| match self.number(10, 2) {
+            1 => flat(hash, array).all(|at| self.bit(array, at)),
+            2 => self.lines(array, &array.params, hash),
+            3 => flat(hash, array).all(|at| (0..4).any(|i| self.bit(array, 4 * at + i))),
+            // As of the last insert no generation is out of the window.
+            4 | 5 => self.lines(array, &array.params[3..], hash),
+            6 => self.fuse(array, hash),
+            kind => panic!("kind {kind}"),
+        })
+    }
+
+    fn lines(&self, array: &Array, shape: &[u64], mut hash: u64) -> bool {
+        const SALT: [u32; 8] = [
+            0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f, 0x165667b1, 0xcc9e2d51, 0x1b873593,
+            0xe6546b65,
+        ];
+        let &[lines, lines_per_key, probes] = shape else { panic!("{shape:?}") };
+        (0..lines_per_key).all(|_| {
+            let line = high(hash, lines);
+            let halves = [hash as u32, (hash.wrapping_mul(0xa0761d6478bd642f) >> 32) as u32];
+            hash = fold(hash, 0xe7037ed1a0b428db);
+            (0..probes as usize).all(|i| {
+                let position = halves[i / 8].wrapping_mul(SALT[i % 8]) >> 23;
+                self.bit(array, 512 * line + u64::from(position))
+            })
+        })
+    }
+
+    fn fuse(&self, array: &Array, hash: u64) -> bool {
+        let &[shards, width] = &array.params[..] else { panic!("{:?}", array.params) };
+        let record = array.at + 16 * high(hash, shards) as usize;
+        let (place, rule) = (self.number(record, 8), self.number(record + 8, 8));
+        let (offset, log, starts) = (place & !63, place & 63, rule & 0xffff_ffff);
+        if starts == 0 {
+            return log == 1;
+        }
+        let low = (hash ^ rule).wrapping_mul(0x8ebc6af09c88c6e3);
+        let mixed = fold(hash ^ rule, 0x8ebc6af09c88c6e3);
+        let (segment, first) = (1 << log, high(mixed, starts));
+        let next = (first | (segment - 1)) + 1;
+        let slots =
+            [first, next + (mixed >> 18 & (segment - 1)), next + segment + (mixed & (segment - 1))];
+        let slot = |slot: u64| {
+            let bit = |i| u64::from(self.bit(array, 8 * offset + slot * width + i)) << i;
+            (0..width).map(bit).sum::<u64>()
+        };
+        let fingerprint = low >> 32 & ((1 << width) - 1);
+        slots.map(slot).iter().fold(0, |xor, slot| xor ^ slot) == fingerprint
+    }
+}
+
+fn flat(hash: u64, array: &Array) -> impl Iterator<Item = u64> {
+    let (range, probes) = (array.params[0], array.params[1]);
+    (1..=probes).map(move |i| {
+        let x = hash.wrapping_add(i.wrapping_mul(0x9e3779b97f4a7c15));
+        high((x ^ (x >> 32)).wrapping_mul(0xd6e8feb86659fd93), range)
+    })
+}
+
+fn high(a: u64, b: u64) -> u64 {
+    ((u128::from(a) * u128::from(b)) >> 64) as u64
+}
+
+fn fold(a: u64, b: u64) -> u64 {
+    high(a, b) ^ a.wrapping_mul(b)
+}
+
+#[test]
+fn a_reader_made_from_the_description_agrees() {
+    let names = ["classic", "blocked", "blocked-tight", "counting", "fuse"];
+    for name in names.into_iter().chain(["scalable", "windowed-keys", "windowed-time"]) {
+        let theirs = File::read(name);
+        let ours = AnyFilter::open(&theirs.0[..], None::<Secret>).unwrap();
+        let mut wrong = 0;
+        for key in 0..5000u64 {
+            let answer = theirs.contains(&key.to_le_bytes());
+            assert_eq!(answer, ours.contains(key), "{name}: {key}");
+            wrong += u32::from(answer && key >= 1000);
+        }
+        assert!(wrong > 0 || name == "blocked-tight", "{name}: wrong answers to agree on");
+    }
+}
