@@ -1,6 +1,7 @@
 //! The project's chores: `cargo xtask <verb>`. One file a verb; this one is the list.
 
 mod bench;
+mod cross;
 mod sample;
 mod smoke;
 mod soak;
@@ -32,6 +33,11 @@ const VERBS: &[Verb] = &[
         name: "soak",
         about: "the long runs: fuzzing, enlarged tests, other machines and compilers",
         run: soak::run,
+    },
+    Verb {
+        name: "cross",
+        about: "the part of soak that emulates other machines, by itself",
+        run: cross::run,
     },
     Verb { name: "sample", about: "write testdata/urls-sample.txt again", run: sample::run },
 ];

@@ -1,20 +1,13 @@
 //! `cargo xtask soak`: the long runs, for the night before a release.
 
 use crate::steps::{self, Outcome, Step, cargo, succeeds};
-use crate::{Trouble, no_arguments, tools};
+use crate::{Trouble, cross, no_arguments, tools};
 use std::process::{Command, ExitCode};
 
 const CARGO_FUZZ: &str = "0.13.2";
 const FUZZ_SECONDS: u32 = 60;
 /// As in the workspace's `rust-version`.
 const OLDEST_RUST: &str = "1.90";
-
-/// Machines unlike ours, run by emulation: target, Debian's name for it, qemu's name for it.
-const MACHINES: &[(&str, &str, &str)] = &[
-    ("aarch64-unknown-linux-gnu", "aarch64-linux-gnu", "aarch64"), // NEON
-    ("s390x-unknown-linux-gnu", "s390x-linux-gnu", "s390x"),       // big-endian
-    ("armv7-unknown-linux-gnueabihf", "arm-linux-gnueabihf", "arm"), // 32 bits
-];
 
 pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
     no_arguments("soak", args)?;
@@ -26,11 +19,7 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
         }),
         Step::new("the oldest compiler promised", oldest_rust),
     ];
-    steps.extend(
-        MACHINES
-            .iter()
-            .map(|machine| Step::new(format!("tests on {}", machine.0), || on_machine(machine))),
-    );
+    steps.extend(cross::steps());
     for name in fuzz_targets().map_err(Trouble::Failed)? {
         steps.push(Step::new(format!("fuzz {name}"), move || fuzz(&name)));
     }
@@ -49,23 +38,6 @@ fn oldest_rust() -> Outcome {
         ),
         Err(why) => Outcome::Skipped(format!("no Rust {OLDEST_RUST}: {why}")),
     }
-}
-
-fn on_machine((target, debian, qemu): &(&str, &str, &str)) -> Outcome {
-    let (linker, emulator) = (format!("{debian}-gcc"), format!("qemu-{qemu}"));
-    let ready = tools::target(target)
-        .and_then(|()| tools::program(&linker, &format!("gcc-{debian}")))
-        .and_then(|()| tools::program(&emulator, "qemu-user"));
-    if let Err(why) = ready {
-        return Outcome::Skipped(format!("cannot run {target} here: {why}"));
-    }
-    let setting = |name| format!("CARGO_TARGET_{}_{name}", target.to_uppercase().replace('-', "_"));
-    succeeds(
-        cargo("test -p mayhap --lib --tests --target")
-            .arg(target)
-            .env(setting("LINKER"), linker)
-            .env(setting("RUNNER"), format!("{emulator} -L /usr/{debian}")),
-    )
 }
 
 /// The targets are the files; a new one needs no line here.

@@ -15,7 +15,6 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
         Step::command("format", || cargo("fmt --all --check")),
         Step::command("format of fuzz", || cargo("fmt --manifest-path fuzz/Cargo.toml --check")),
         Step::command("lints", || cargo("clippy --workspace --all-targets -- -D warnings")),
-        Step::new("lints on aarch64", lints_on_aarch64),
         Step::command("documentation", || {
             let mut doc = cargo("doc --workspace --no-deps");
             doc.env("RUSTDOCFLAGS", "-D warnings");
@@ -28,17 +27,6 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
         Step::new("licences, bans and sources", deny),
         Step::new("the README's main command", smoke::run),
     ]))
-}
-
-/// The NEON kernels are compiled nowhere else on an x86 machine.
-fn lints_on_aarch64() -> Outcome {
-    const TARGET: &str = "aarch64-unknown-linux-gnu";
-    match tools::target(TARGET) {
-        Ok(()) => {
-            succeeds(&mut cargo(&format!("clippy -p mayhap --target {TARGET} -- -D warnings")))
-        }
-        Err(why) => Outcome::Skipped(format!("cannot compile for {TARGET}: {why}")),
-    }
 }
 
 /// Loom wants its own `cfg` for the whole tree, so the build lives apart from the ordinary one;

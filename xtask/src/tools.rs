@@ -1,6 +1,7 @@
 //! Tools a step needs beyond cargo itself: found, or fetched, or honestly missing.
 
 use crate::steps::{Outcome, cargo, spelled, succeeds, works};
+use std::path::Path;
 use std::process::Command;
 
 /// `cargo <name>`, from the package `cargo-<name>` of this version if there is none yet.
@@ -25,11 +26,25 @@ pub fn toolchain(version: &str) -> Result<(), String> {
 
 /// A program from the system's packages, where that is Debian and we may.
 pub fn program(name: &str, package: &str) -> Result<(), String> {
-    if works(Command::new(name).arg("--version")) {
-        return Ok(());
-    }
-    println!("installing {package} for {name}, once");
-    fetched(Command::new("apt-get").args(["install", "-y", "-qq", package]))
+    if works(Command::new(name).arg("--version")) { Ok(()) } else { installed(package) }
+}
+
+/// A file from the system's packages, likewise.
+pub fn file(path: &str, package: &str) -> Result<(), String> {
+    if Path::new(path).exists() { Ok(()) } else { installed(package) }
+}
+
+fn installed(package: &str) -> Result<(), String> {
+    println!("installing {package}, once");
+    let apt = |args: &[&str]| {
+        let mut apt = Command::new("apt-get");
+        fetched(apt.args(["-y", "-qq"]).args(args).env("DEBIAN_FRONTEND", "noninteractive"))
+    };
+    // A fresh system has no list of packages, an old one a list of packages that are gone.
+    apt(&["install", package]).or_else(|_| {
+        apt(&["update"])?;
+        apt(&["install", package])
+    })
 }
 
 fn fetched(command: &mut Command) -> Result<(), String> {

@@ -9,7 +9,7 @@ mod avx512;
 mod entries;
 pub(crate) mod flat;
 mod fuse;
-#[cfg(all(target_arch = "aarch64", not(miri)))]
+#[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
 mod neon;
 mod pages;
 mod prefetch;
@@ -59,9 +59,9 @@ macro_rules! dispatch {
             // SAFETY: AVX2 and BMI2 were detected above; the callee asks nothing else.
             return unsafe { avx2::$function($($argument),*) };
         }
-        #[cfg(all(target_arch = "aarch64", not(miri)))]
+        #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
         return neon::$function($($argument),*);
-        #[cfg(not(all(target_arch = "aarch64", not(miri))))]
+        #[cfg(not(all(target_arch = "aarch64", target_endian = "little", not(miri))))]
         scalar::$function($($argument),*)
     }};
 }

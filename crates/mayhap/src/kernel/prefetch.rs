@@ -13,9 +13,14 @@ pub(crate) fn prefetch<T>(items: &[T], at: usize) {
         _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());
     }
     #[cfg(all(target_arch = "aarch64", not(miri)))]
-    // SAFETY: `prfm` is a hint that reads nothing the program can see and cannot fault.
+    // SAFETY: `prfm` is a hint: it reads and writes nothing the program can see, cannot fault, and
+    // touches neither stack nor flags.
     unsafe {
-        core::arch::asm!("prfm pldl1keep, [{0}]", in(reg) item, options(nostack, preserves_flags, readonly));
+        core::arch::asm!(
+            "prfm pldl1keep, [{item}]",
+            item = in(reg) std::ptr::from_ref(item),
+            options(readonly, nostack, preserves_flags),
+        );
     }
     #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
     let _ = item;

@@ -9,6 +9,7 @@ type Contains = fn(&[Line], BlockedShape, &[Hash], &mut [bool]);
 type Insert = fn(&mut [Line], BlockedShape, &[Hash], &mut Vec<bool>);
 
 fn kernels() -> Vec<(&'static str, Contains, Insert)> {
+    #[allow(unused_mut, reason = "only x86-64 has kernels that must be detected")]
     let mut kernels: Vec<(&'static str, Contains, Insert)> = vec![
         ("dispatched", contains_batch, |lines, shape, hashes, new| {
             insert_batch(lines, shape, hashes, |_, is_new| new.push(is_new));
@@ -25,6 +26,10 @@ fn kernels() -> Vec<(&'static str, Contains, Insert)> {
                 new.extend(hashes.iter().map(|hash| single.insert(lines, *hash)));
             },
         ),
+        #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
+        ("neon", neon::contains_batch, |lines, shape, hashes, new| {
+            neon::insert_batch(lines, shape, hashes, |_, is_new| new.push(is_new));
+        }),
     ];
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if has_avx2() {
