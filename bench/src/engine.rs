@@ -79,7 +79,6 @@ fn contest<K: Keys>(keys: u64, fpr: f64, options: Options) -> Contest {
     let limit = Limit::new(BlockedShape::for_rate(keys, fpr).bits());
     eprintln!("  random lines: fastest with {} prefetched ahead", limit.ahead());
     let mut subjects = ours::all::<K>(keys, fpr);
-    #[cfg(feature = "fuse")]
     subjects.push(crate::fuse::subject(keys, fpr));
     subjects.push(Box::new(limit));
     subjects.extend(rivals::fast(keys, fpr));
@@ -91,16 +90,10 @@ fn contest<K: Keys>(keys: u64, fpr: f64, options: Options) -> Contest {
     contest
 }
 
-#[cfg(feature = "fuse")]
 fn duels(options: Options) -> Vec<Duel> {
     let mut duels = vec![crate::fuse::duel(1_000_000, 7)];
     if !options.quick {
         duels.push(crate::fuse::duel(20_000_000, 3));
     }
     duels
-}
-
-#[cfg(not(feature = "fuse"))]
-fn duels(_: Options) -> Vec<Duel> {
-    Vec::new()
 }

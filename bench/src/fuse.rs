@@ -18,11 +18,11 @@ const CHUNK: u64 = 65_536;
 
 /// The measured rate of a `Fuse` of a million keys.
 pub fn rate(spec: Spec, member: fn(u64) -> Hash) -> Rate {
-    let fuse = build(spec, &mut (0..KEYS).map(member).collect());
+    let fuse = build(spec, &mut (0..KEYS).map(member).collect::<Vec<_>>());
     measure("Fuse", spec.fpr(), fuse.bits(), &fuse)
 }
 
-fn build(spec: Spec, hashes: &mut Vec<Hash>) -> Fuse {
+fn build(spec: Spec, hashes: &mut [Hash]) -> Fuse {
     Fuse::from_hashes(spec, hashes).expect("memory for a filter")
 }
 

@@ -13,7 +13,6 @@ mod contest;
 mod corpus;
 mod engine;
 mod fill;
-#[cfg(feature = "fuse")]
 mod fuse;
 mod hashing;
 mod heap;

@@ -2,7 +2,9 @@
 //! answers compared with the target.
 
 use crate::mix::splitmix;
-use mayhap::{Blocked, Classic, Contains, Counting, Hash, Insert, Spec};
+use mayhap::{
+    Blocked, Classic, Contains, Counting, Hash, Insert, Scalable, Spec, Window, Windowed,
+};
 
 /// Keys in the filters.
 const KEYS: u64 = 1_000_000;
@@ -42,10 +44,27 @@ pub fn all(targets: &[f64]) -> Vec<Rate> {
         rates.push(measure("Blocked", *target, blocked.shape().bits(), &blocked));
         let counting = filled(Counting::new(spec).expect("memory for a filter"));
         rates.push(measure("Counting", *target, 8 * counting.as_bytes().len() as u64, &counting));
-        #[cfg(feature = "fuse")]
+        let scalable = filled(Scalable::new(small(*target)).expect("memory for a filter"));
+        rates.push(measure("Scalable, grown", *target, 8 * scalable.bytes(), &scalable));
+        let windowed = turned(spec);
+        rates.push(measure("Windowed", *target, 8 * windowed.bytes(), &windowed));
         rates.push(crate::fuse::rate(spec, member));
     }
     rates
+}
+
+/// Made for so few keys that it must grow six times over.
+fn small(target: f64) -> Spec {
+    Spec::new(KEYS / 1000, target).expect("a sane rate")
+}
+
+/// A window over the last million keys through which two million went, so that every generation
+/// is full and the first have been forgotten.
+fn turned(spec: Spec) -> Windowed {
+    let mut windowed = Windowed::new(spec, Window::last_keys(4)).expect("memory for a filter");
+    let hashes: Vec<Hash> = (0..2 * KEYS).map(member).collect();
+    windowed.insert_batch(&hashes, 0);
+    windowed
 }
 
 fn member(i: u64) -> Hash {
