@@ -15,6 +15,7 @@ mod layered;
 mod merge;
 mod scalable;
 mod shared;
+mod window;
 mod windowed;
 
 pub use any::{AnyFilter, Kind, Refused};
@@ -29,7 +30,8 @@ pub use merge::MergeError;
 pub(crate) use merge::{same, same_scheme};
 pub use scalable::Scalable;
 pub use shared::{Shared, SharedBlocked, SharedClassic};
-pub use windowed::{Window, Windowed};
+pub use window::Window;
+pub use windowed::Windowed;
 
 use crate::Key;
 

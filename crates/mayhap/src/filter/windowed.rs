@@ -1,7 +1,7 @@
 //! A filter that forgets.
 
 use super::layered::{Open, any_contains, chunks, copy_of, is_plausible, part};
-use super::{Blocked, Contains, MergeError, same, same_scheme};
+use super::{Blocked, Contains, MergeError, Window, same, same_scheme};
 use crate::Key;
 use crate::hash::Hash;
 use crate::kernel::Pages;
@@ -10,77 +10,6 @@ use crate::sizing::{WindowedShape, any_of};
 use crate::spec::{Spec, SpecError};
 use std::collections::VecDeque;
 use std::fmt;
-
-/// The most generations a window is cut into.
-const MAX_GENERATIONS: u32 = 1024;
-
-/// What a [`Windowed`] filter remembers: so many keys, or so much time; and in how many
-/// generations it forgets.
-///
-/// With more generations it forgets more exactly, and asks in more places. Four is a good start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    generations: u32,
-    /// Nothing where keys are counted.
-    ticks: Option<u64>,
-}
-
-impl Window {
-    /// The last keys, as many as the [`Spec`]'s capacity.
-    pub const fn last_keys(generations: u32) -> Window {
-        Window { generations, ticks: None }
-    }
-
-    /// The keys of the last `ticks`, of whatever length: the clock is the caller's.
-    pub const fn span(ticks: u64, generations: u32) -> Window {
-        Window { generations, ticks: Some(ticks) }
-    }
-
-    /// How many generations the window is cut into.
-    pub const fn generations(&self) -> u32 {
-        self.generations
-    }
-
-    /// The time it spans, in the caller's ticks. `None` where keys are counted.
-    pub const fn ticks(&self) -> Option<u64> {
-        self.ticks
-    }
-
-    fn check(&self) -> Result<(), SpecError> {
-        let Window { generations, ticks } = *self;
-        let some_each = ticks.is_none_or(|ticks| ticks >= u64::from(generations));
-        if some_each && (1..=MAX_GENERATIONS).contains(&generations) {
-            return Ok(());
-        }
-        Err(SpecError::Window { generations, span: ticks.unwrap_or(0) })
-    }
-
-    /// The number of the generation that a moment falls into. The window slides in `G` equal
-    /// steps, whether or not `G` divides the span: two moments at most `ticks` apart are at most
-    /// `G` generations apart, and two that are `ticks` and a step apart are more.
-    fn generation_at(&self, now: u64) -> Option<u64> {
-        let steps = u128::from(now) * u128::from(self.generations);
-        // At least one tick each, so there are no more generations than moments.
-        Some(steps.checked_div(self.ticks?.into())? as u64)
-    }
-
-    /// The first moment of a generation; one of keys is begun by no moment.
-    fn start_of(&self, generation: u64) -> u64 {
-        let Some(ticks) = self.ticks else { return u64::MAX };
-        let steps = u128::from(generation) * u128::from(ticks);
-        let start = steps.div_ceil(self.generations.max(1).into());
-        u64::try_from(start).unwrap_or(u64::MAX)
-    }
-}
-
-impl fmt::Display for Window {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.ticks {
-            Some(ticks) => write!(f, "{ticks} ticks in {} generations", self.generations),
-            None => write!(f, "last keys in {} generations", self.generations),
-        }
-    }
-}
 
 /// The filter that forgets: it remembers the last keys, or the last while, and no more.
 ///
@@ -140,7 +69,7 @@ impl Windowed {
     /// An empty filter to this wish.
     pub fn new(spec: Spec, window: Window) -> Result<Windowed, SpecError> {
         window.check()?;
-        let shape = WindowedShape::for_rate(spec.capacity(), spec.fpr(), window.generations);
+        let shape = WindowedShape::for_rate(spec.capacity(), spec.fpr(), window.generations());
         let fpr = spec.fpr() / f64::from(shape.count);
         let generation = |_| {
             let filter = part(spec, shape.capacity, fpr, shape.each)?;
@@ -257,7 +186,7 @@ impl Windowed {
 
     /// How many keys the newest generation takes yet: time alone ends that of a span.
     fn room(&self) -> u64 {
-        if self.window.ticks.is_some() {
+        if self.window.ticks().is_some() {
             return u64::MAX;
         }
         let newest = &self.ring[0].filter;
@@ -285,7 +214,7 @@ impl Windowed {
             self.meet(other);
             return Ok(());
         }
-        if self.window.ticks.is_none() {
+        if self.window.ticks().is_none() {
             if !self.is_used() {
                 self.start(other.newest);
             }
@@ -337,7 +266,7 @@ impl Windowed {
 
     /// Be as late as the other; windows of keys know no late.
     fn meet<C: AsRef<[u8]>>(&mut self, other: &Windowed<C>) {
-        if self.window.ticks.is_some() {
+        if self.window.ticks().is_some() {
             self.turn(other.newest.saturating_sub(self.newest));
         }
     }
@@ -364,7 +293,7 @@ impl<B: AsRef<[u8]>> Windowed<B> {
                 && is_plausible(generation)
         };
         let count = generations.len() as u64;
-        if count != u64::from(window.generations) + 1 || !generations.iter().all(belongs) {
+        if count != u64::from(window.generations()) + 1 || !generations.iter().all(belongs) {
             return None;
         }
         // Told from the bits: a count that says "none" of some would keep them for ever.
@@ -451,7 +380,7 @@ impl<B: AsRef<[u8]>> Windowed<B> {
     /// written since. A "maybe" for anything older is a false positive. For a clock that went
     /// back, as of the beginning of the newest generation.
     pub fn oldest(&self, now: u64) -> u64 {
-        if self.window.ticks.is_none() {
+        if self.window.ticks().is_none() {
             return self.keys(now);
         }
         let live = self.live(now).count();

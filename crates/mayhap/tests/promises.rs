@@ -1,0 +1,175 @@
+//! What every kind promises, whatever it is: a key that went in is found, also in a filter that
+//! is far too full, also after it was saved and opened again.
+
+use mayhap::format::{Notes, verify};
+use mayhap::{
+    AnyFilter, Blocked, Classic, Counting, Fuse, Kind, Scalable, Secret, Spec, SpecError, Window,
+    Windowed,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// A filter of each kind that takes keys one by one, made for `spec`.
+fn empty(spec: Spec) -> Result<Vec<AnyFilter>, SpecError> {
+    Ok(vec![
+        Classic::new(spec)?.into(),
+        Blocked::new(spec)?.into(),
+        Counting::new(spec)?.into(),
+        Scalable::new(spec)?.into(),
+        Windowed::new(spec, Window::span(1_000, 4))?.into(),
+    ])
+}
+
+/// Larger where `cargo xtask soak` asks for it.
+fn soaking() -> bool {
+    std::env::var_os("MAYHAP_SOAK").is_some()
+}
+
+proptest! {
+    #[test]
+    fn what_went_in_is_found(
+        keys in vec(vec(any::<u8>(), 0..40), 0..300),
+        capacity in 1u64..200, // overfull more often than not
+        fpr in 1e-9f64..0.9,
+        seed in any::<u64>(),
+        secret in proptest::option::of(any::<[u8; 16]>()),
+    ) {
+        let spec = Spec::new(capacity, fpr)?.with_seed(seed);
+        let secret = secret.map(Secret::from_bytes);
+        let spec = secret.map_or(spec, |secret| spec.with_secret(secret));
+        let mut filters = empty(spec)?;
+        for filter in &mut filters {
+            for key in &keys {
+                filter.insert_at(key, 7)?;
+            }
+        }
+        filters.push(Fuse::from_keys(spec, &keys)?.into());
+        for filter in filters {
+            prop_assert!(keys.iter().all(|key| filter.contains_at(key, 7)), "{}", filter.kind());
+            let file = filter.encode(&Notes::new());
+            prop_assert_eq!(verify(&file)?.keys, filter.keys());
+            let opened = AnyFilter::open(&file, secret)?;
+            prop_assert!(keys.iter().all(|key| opened.contains_at(key, 7)), "{}", filter.kind());
+            let decoded = AnyFilter::decode(&file, secret)?;
+            prop_assert_eq!(&decoded.encode(&Notes::new()), &file);
+            // Strangers get the same answers, right or wrong.
+            for stranger in 0..500u64 {
+                let want = filter.contains_at(stranger, 7);
+                prop_assert_eq!(opened.contains_at(stranger, 7), want);
+                prop_assert_eq!(decoded.contains_at(stranger, 7), want);
+            }
+        }
+    }
+
+    #[test]
+    fn no_argument_brings_it_down(
+        capacity in any::<u64>(), fpr in any::<f64>(), key in any::<Vec<u8>>(), now in any::<u64>(),
+    ) {
+        if let Ok(spec) = Spec::new(capacity % 100_000, fpr) {
+            for mut filter in empty(spec)? {
+                filter.insert_at(&key, now)?;
+                prop_assert!(filter.contains_at(&key, now));
+                _ = (filter.fill(), filter.estimate(), filter.fpr_now(), filter.to_string());
+            }
+        }
+    }
+}
+
+#[test]
+fn unlike_kinds_do_not_merge() -> Result<(), SpecError> {
+    let spec = Spec::new(100, 0.01)?;
+    let mut blocked: AnyFilter = Blocked::new(spec)?.into();
+    let classic: AnyFilter = Classic::new(spec)?.into();
+    let said = blocked.union(&classic).map_err(|error| error.to_string());
+    assert_eq!(said, Err("unlike filters: kinds are blocked here and classic there".into()));
+    assert_eq!(blocked.kind(), Kind::Blocked);
+    Ok(())
+}
+
+/// Who knows the hash can choose keys that set only clear bits, and drive the rate up. Who does
+/// not know the secret cannot.
+#[test]
+fn chosen_keys_hurt_a_seeded_filter_but_not_a_keyed_one() -> Result<(), SpecError> {
+    let spec = Spec::new(1_000, 0.01)?;
+    let secret = Secret::from_bytes(*b"not in the open!");
+    // The attacker's own copy, with the public hash.
+    let mut mirror = Classic::new(spec)?;
+    let mut seeded = Classic::new(spec)?;
+    let mut keyed = Classic::new(spec.with_secret(secret))?;
+    let mut chosen = Vec::new();
+    for candidate in 0u64.. {
+        let before = mirror.fill();
+        let mut tried = mirror.clone();
+        tried.insert(candidate);
+        let gained = ((tried.fill() - before) * mirror.shape().bits as f64).round() as u32;
+        if gained == mirror.shape().probes || candidate > 40_000 {
+            mirror = tried;
+            chosen.push(candidate);
+        }
+        if chosen.len() == 1_000 {
+            break;
+        }
+    }
+    for key in &chosen {
+        seeded.insert(key);
+        keyed.insert(key);
+    }
+    // The control: the attack works where it can.
+    assert!(seeded.fpr_now() > 0.03, "{}", seeded.fpr_now());
+    assert!(keyed.fpr_now() < 0.0125, "{}", keyed.fpr_now());
+    // Queries that the attacker knows to be hits of the public hash: no better than chance.
+    let forged: Vec<u64> = (1_000_000..).filter(|key| seeded.contains(key)).take(20_000).collect();
+    let hits = forged.iter().filter(|key| keyed.contains(key)).count();
+    let rate = hits as f64 / forged.len() as f64;
+    assert!(rate < 1.1 * keyed.fpr_now() + 5.0 * (0.01f64 / 20_000.0).sqrt(), "{rate}");
+    Ok(())
+}
+
+/// Random flips in a file too large to try them all.
+#[test]
+fn flips_in_a_large_file_are_found() -> Result<(), Box<dyn std::error::Error>> {
+    let (keys, flips) = if soaking() { (80_000_000, 2_000) } else { (800_000, 500) };
+    let mut filter = Blocked::new(Spec::new(keys, 0.01)?)?;
+    (0..100_000u64).for_each(|key| _ = filter.insert(key));
+    let mut file = filter.encode(&Notes::new());
+    verify(&file)?;
+    let mut state = 1u64;
+    for _ in 0..flips {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        let at = ((state >> 32) as usize * 8191 + (state >> 20) as usize) % file.len();
+        let bit = 1 << (state >> 61);
+        file[at] ^= bit;
+        assert!(verify(&file).is_err(), "bit {bit:#x} of byte {at}");
+        file[at] ^= bit;
+    }
+    verify(&file)?;
+    Ok(())
+}
+
+/// Past 2³² bits and 4 GiB nothing wraps around. Gigabytes: only where `soak` asks for it.
+#[test]
+fn huge_filters_find_every_key() -> Result<(), SpecError> {
+    let capacity = if soaking() { 4_000_000_000 } else { 4_000_000 };
+    let keys = if soaking() { 50_000_000 } else { 500_000 };
+    let mut blocked = Blocked::new(Spec::new(capacity, 0.01)?)?;
+    let (mut hashes, mut answers) = (Vec::new(), Vec::new());
+    let mut highest = 0;
+    for first in (0..keys).step_by(8192) {
+        let batch: Vec<u64> = (first..keys.min(first + 8192)).collect();
+        blocked.scheme().hash_batch(&batch, &mut hashes);
+        blocked.insert_batch(&hashes);
+        highest = highest.max(hashes.iter().map(|hash| hash.0).max().unwrap_or(0));
+    }
+    for first in (0..keys).step_by(8192) {
+        let batch: Vec<u64> = (first..keys.min(first + 8192)).collect();
+        blocked.scheme().hash_batch(&batch, &mut hashes);
+        blocked.contains_batch(&hashes, &mut answers);
+        assert!(answers.iter().all(|answer| *answer));
+    }
+    // The far end was written, and the estimate sees all of it.
+    assert!(highest > u64::MAX / 1000 * 999);
+    let last = blocked.as_bytes().chunks(1 << 16).next_back().unwrap_or_default();
+    assert!(last.iter().any(|byte| *byte != 0));
+    assert!(blocked.estimate().abs_diff(keys) < keys / 500, "{}", blocked.estimate());
+    Ok(())
+}
