@@ -1,6 +1,6 @@
 //! Bloom filter of cache lines: the default kind.
 
-use super::{Contains, Insert, MergeError, same, same_scheme};
+use super::{MergeError, same, same_scheme};
 use crate::Key;
 use crate::hash::Hash;
 use crate::kernel::{self, Line, Pages, Single};
@@ -239,36 +239,6 @@ fn lines<B: AsRef<[u8]>>(bits: &B) -> &[Line] {
 
 fn lines_mut(bits: &mut Pages) -> &mut [Line] {
     bits.as_mut().as_chunks_mut().0
-}
-
-impl<B: AsRef<[u8]>> Contains for Blocked<B> {
-    type Hash = Hash;
-
-    fn hash(&self, key: impl Key) -> Hash {
-        self.hash(key)
-    }
-
-    fn contains_hash(&self, hash: Hash) -> bool {
-        self.contains_hash(hash)
-    }
-
-    fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
-        self.contains_batch(hashes, answers);
-    }
-}
-
-impl Insert for Blocked {
-    fn insert_hash(&mut self, hash: Hash) -> bool {
-        self.insert_hash(hash)
-    }
-
-    fn insert_batch(&mut self, hashes: &[Hash]) -> u64 {
-        self.insert_batch(hashes)
-    }
-
-    fn insert_batch_new(&mut self, hashes: &[Hash], new: &mut Vec<bool>) {
-        self.insert_batch_new(hashes, new);
-    }
 }
 
 impl<B: AsRef<[u8]>> fmt::Display for Blocked<B> {

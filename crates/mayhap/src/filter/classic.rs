@@ -1,6 +1,6 @@
 //! The textbook filter.
 
-use super::{Contains, Insert, MergeError, same, same_scheme};
+use super::{MergeError, same, same_scheme};
 use crate::Key;
 use crate::kernel::{Pages, flat};
 use crate::scheme::{Native, Scheme};
@@ -225,36 +225,6 @@ impl<S: Scheme + PartialEq> Classic<S> {
         }
         self.keys = self.estimate();
         Ok(())
-    }
-}
-
-impl<S: Scheme, B: AsRef<[u8]>> Contains for Classic<S, B> {
-    type Hash = S::Hash;
-
-    fn hash(&self, key: impl Key) -> S::Hash {
-        self.hash(key)
-    }
-
-    fn contains_hash(&self, hash: S::Hash) -> bool {
-        self.contains_hash(hash)
-    }
-
-    fn contains_batch(&self, hashes: &[S::Hash], answers: &mut Vec<bool>) {
-        self.contains_batch(hashes, answers);
-    }
-}
-
-impl<S: Scheme> Insert for Classic<S> {
-    fn insert_hash(&mut self, hash: S::Hash) -> bool {
-        self.insert_hash(hash)
-    }
-
-    fn insert_batch(&mut self, hashes: &[S::Hash]) -> u64 {
-        self.insert_batch(hashes)
-    }
-
-    fn insert_batch_new(&mut self, hashes: &[S::Hash], new: &mut Vec<bool>) {
-        self.insert_batch_new(hashes, new);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The filter that can give keys up again.
 
-use super::{Contains, Insert, MergeError, Remove, same, same_scheme};
+use super::{MergeError, Remove, same, same_scheme};
 use crate::Key;
 use crate::hash::Hash;
 use crate::kernel::{Pages, prefetch};
@@ -367,36 +367,6 @@ impl Distinct {
     #[inline]
     fn as_slice(&self) -> &[u64] {
         &self.at[..self.many]
-    }
-}
-
-impl<B: AsRef<[u8]>> Contains for Counting<B> {
-    type Hash = Hash;
-
-    fn hash(&self, key: impl Key) -> Hash {
-        self.hash(key)
-    }
-
-    fn contains_hash(&self, hash: Hash) -> bool {
-        self.contains_hash(hash)
-    }
-
-    fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
-        self.contains_batch(hashes, answers);
-    }
-}
-
-impl Insert for Counting {
-    fn insert_hash(&mut self, hash: Hash) -> bool {
-        self.insert_hash(hash)
-    }
-
-    fn insert_batch(&mut self, hashes: &[Hash]) -> u64 {
-        self.insert_batch(hashes)
-    }
-
-    fn insert_batch_new(&mut self, hashes: &[Hash], new: &mut Vec<bool>) {
-        self.insert_batch_new(hashes, new);
     }
 }
 

@@ -5,7 +5,6 @@ mod peel;
 #[cfg(test)]
 mod tests;
 
-use super::Contains;
 use crate::Key;
 use crate::hash::Hash;
 use crate::kernel::{Pages, Shard, Table};
@@ -147,22 +146,6 @@ impl<B: AsRef<[u8]>> Fuse<B> {
         let rate = |shard: &Shard| shard.settled().map_or(in_slots, f64::from);
         let mean = self.table.shards().iter().map(rate).sum::<f64>() / self.shards() as f64;
         (mean + hash_floor(self.keys)).min(1.0)
-    }
-}
-
-impl<B: AsRef<[u8]>> Contains for Fuse<B> {
-    type Hash = Hash;
-
-    fn hash(&self, key: impl Key) -> Hash {
-        self.hash(key)
-    }
-
-    fn contains_hash(&self, hash: Hash) -> bool {
-        self.contains_hash(hash)
-    }
-
-    fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
-        self.contains_batch(hashes, answers);
     }
 }
 

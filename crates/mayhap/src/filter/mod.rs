@@ -34,6 +34,8 @@ pub use window::Window;
 pub use windowed::Windowed;
 
 use crate::Key;
+use crate::hash::Hash;
+use crate::scheme::Scheme;
 
 /// Answers "may this key be in?".
 pub trait Contains {
@@ -82,6 +84,52 @@ pub trait Remove: Insert {
         self.remove_hash(self.hash(key))
     }
 }
+
+/// The traits by the inherent methods of the same names.
+macro_rules! by_name {
+    (Contains, [$($generics:tt)*], $Kind:ty, $Hash:ty) => {
+        impl<$($generics)*> Contains for $Kind {
+            type Hash = $Hash;
+
+            fn hash(&self, key: impl Key) -> $Hash {
+                self.hash(key)
+            }
+
+            fn contains_hash(&self, hash: $Hash) -> bool {
+                self.contains_hash(hash)
+            }
+
+            fn contains_batch(&self, hashes: &[$Hash], answers: &mut Vec<bool>) {
+                self.contains_batch(hashes, answers);
+            }
+        }
+    };
+    (Insert, [$($generics:tt)*], $Kind:ty, $Hash:ty) => {
+        impl<$($generics)*> Insert for $Kind {
+            fn insert_hash(&mut self, hash: $Hash) -> bool {
+                self.insert_hash(hash)
+            }
+
+            fn insert_batch(&mut self, hashes: &[$Hash]) -> u64 {
+                self.insert_batch(hashes)
+            }
+
+            fn insert_batch_new(&mut self, hashes: &[$Hash], new: &mut Vec<bool>) {
+                self.insert_batch_new(hashes, new);
+            }
+        }
+    };
+}
+
+by_name!(Contains, [B: AsRef<[u8]>], Blocked<B>, Hash);
+by_name!(Contains, [S: Scheme, B: AsRef<[u8]>], Classic<S, B>, S::Hash);
+by_name!(Contains, [B: AsRef<[u8]>], Counting<B>, Hash);
+by_name!(Contains, [B: AsRef<[u8]>], Fuse<B>, Hash);
+by_name!(Contains, [B: AsRef<[u8]>], Scalable<B>, Hash);
+by_name!(Insert, [], Blocked, Hash);
+by_name!(Insert, [S: Scheme], Classic<S>, S::Hash);
+by_name!(Insert, [], Counting, Hash);
+by_name!(Insert, [], Scalable, Hash);
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! A filter that grows.
 
 use super::layered::{Open, any_contains, chunks, copy_of, is_plausible, part};
-use super::{Blocked, Contains, Insert, MergeError, same_scheme};
+use super::{Blocked, MergeError, same_scheme};
 use crate::Key;
 use crate::hash::Hash;
 use crate::kernel::Pages;
@@ -441,36 +441,6 @@ fn is_growth(growth: u32) -> bool {
 
 fn room_in<B: AsRef<[u8]>>(layer: &Blocked<B>) -> u64 {
     layer.spec().capacity().saturating_sub(layer.keys())
-}
-
-impl<B: AsRef<[u8]>> Contains for Scalable<B> {
-    type Hash = Hash;
-
-    fn hash(&self, key: impl Key) -> Hash {
-        self.hash(key)
-    }
-
-    fn contains_hash(&self, hash: Hash) -> bool {
-        self.contains_hash(hash)
-    }
-
-    fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
-        self.contains_batch(hashes, answers);
-    }
-}
-
-impl Insert for Scalable {
-    fn insert_hash(&mut self, hash: Hash) -> bool {
-        self.insert_hash(hash)
-    }
-
-    fn insert_batch(&mut self, hashes: &[Hash]) -> u64 {
-        self.insert_batch(hashes)
-    }
-
-    fn insert_batch_new(&mut self, hashes: &[Hash], new: &mut Vec<bool>) {
-        self.insert_batch_new(hashes, new);
-    }
 }
 
 impl<B: AsRef<[u8]>> fmt::Display for Scalable<B> {

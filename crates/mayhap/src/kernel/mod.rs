@@ -14,6 +14,11 @@ mod neon;
 mod pages;
 mod prefetch;
 mod ring;
+// Where NEON is the baseline only tests call its ways in.
+#[cfg_attr(
+    all(target_arch = "aarch64", target_endian = "little", not(miri)),
+    allow(dead_code, reason = "the definition, for tests")
+)]
 mod scalar;
 pub(crate) mod shared;
 
@@ -88,6 +93,7 @@ pub(crate) fn vectorized<R>(work: impl FnOnce() -> R) -> R {
 pub(crate) struct Single {
     /// The probes, where one line a key and one vector of probes is all there is and the machine
     /// has such vectors; otherwise 0.
+    #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), allow(dead_code, reason = "always 0"))]
     simple: u32,
     shape: BlockedShape,
 }
