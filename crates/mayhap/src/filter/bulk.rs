@@ -1,8 +1,8 @@
 //! Filling a large `Blocked` from many threads without atomics: sort hashes by where they go,
 //! then let each thread fill parts of the array that nobody else touches.
 //!
-//! A part is small enough for the second-level cache, so its lines are fetched from memory once,
-//! in order, instead of once a key, at random. Who drives the threads is up to the caller:
+//! A part is small enough for a cache, so its lines come from memory about once, instead of once
+//! a key. Who drives the threads is up to the caller:
 //!
 //! ```
 //! # use mayhap::{Blocked, Scatter, Spec};
@@ -42,8 +42,12 @@ use crate::hash::Hash;
 use crate::kernel::{self, Line};
 use crate::sizing::BlockedShape;
 
-/// Lines in a part: 256 KiB, half of a small second-level cache.
-const PART_LINES: u64 = 4096;
+/// Lines in a part, a power of two: about a hundred parts, so that sorting into them writes to few
+/// places at a time, but none below 256 KiB, where there is nothing to gain, and none above 4 MiB,
+/// so that a part stays in a shared cache while it is filled.
+fn part_lines(shape: BlockedShape) -> usize {
+    (shape.lines / 100).clamp(1 << 12, 1 << 16).next_power_of_two() as usize
+}
 
 /// Hashes sorted by the part of the array they go to.
 ///
@@ -58,16 +62,21 @@ pub struct Scatter {
 impl Scatter {
     /// For a filter of this shape.
     pub fn new(shape: BlockedShape) -> Scatter {
-        let parts = usize::try_from(shape.lines.div_ceil(PART_LINES)).unwrap_or(usize::MAX);
+        let parts = shape.lines.div_ceil(part_lines(shape) as u64);
+        // More parts than memory could hold belong to no filter that exists.
+        let parts = usize::try_from(parts).unwrap_or(0).min(1 << 32);
         Scatter { shape, parts: vec![Vec::new(); parts] }
     }
 
     /// Sort these in.
     pub fn push_batch(&mut self, hashes: &[Hash]) {
         let Scatter { shape, parts } = self;
+        let shift = part_lines(*shape).ilog2();
         for hash in hashes {
             kernel::each_line(*shape, *hash, |line, hash| {
-                parts[line / PART_LINES as usize].push(hash);
+                if let Some(part) = parts.get_mut(line >> shift) {
+                    part.push(hash);
+                }
             });
         }
     }
@@ -105,8 +114,9 @@ impl Blocked {
     /// Inserts into parts are not counted: [`recount`](Blocked::recount) when all are done.
     pub fn parts_mut(&mut self) -> Vec<Part<'_>> {
         let shape = self.shape();
-        let parts = self.lines_mut().chunks_mut(PART_LINES as usize).enumerate();
-        parts.map(|(i, lines)| Part { lines, first: i as u64 * PART_LINES, shape }).collect()
+        let each = part_lines(shape);
+        let parts = self.lines_mut().chunks_mut(each).enumerate();
+        parts.map(|(i, lines)| Part { lines, first: (i * each) as u64, shape }).collect()
     }
 }
 

@@ -43,23 +43,19 @@ fn found(line: &Line, products: __m256i, ones: __m256i) -> bool {
 
 /// Set the first `probes` positions in two half lines.
 ///
-/// Each position is shifted into place in all words at once: the shift is counted from the start
-/// of each word, and a count outside of it gives nothing. Setting bits in memory one by one was
-/// the road not taken: it took twice as long, each bit waiting for the one before.
+/// Each bit is shifted into place in all words at once: the shift is counted from the start of
+/// each word, and a count outside of it gives nothing. Roads not taken, all slower: setting bits
+/// in memory one by one, each waiting for the one before; and taking the positions out of the
+/// vector of products, which goes through memory, instead of multiplying anew.
 #[target_feature(enable = "avx2,bmi2")]
 #[inline]
-fn add(halves: [__m256i; 2], products: __m256i, probes: usize) -> [__m256i; 2] {
-    let mut positions = [0u32; 8];
-    // SAFETY: the array is 32 writable bytes, and `storeu` needs no alignment.
-    unsafe {
-        _mm256_storeu_si256(positions.as_mut_ptr().cast(), _mm256_srli_epi32::<23>(products));
-    }
+fn add(halves: [__m256i; 2], half: u32, probes: usize) -> [__m256i; 2] {
     let one = _mm256_set1_epi32(1);
-    let low = _mm256_setr_epi32(0, 32, 64, 96, 128, 160, 192, 224);
-    let starts = [low, _mm256_add_epi32(low, _mm256_set1_epi32(256))];
+    let first = _mm256_setr_epi32(0, 32, 64, 96, 128, 160, 192, 224);
+    let starts = [first, _mm256_add_epi32(first, _mm256_set1_epi32(256))];
     let [mut low, mut high] = halves;
-    for at in positions.iter().take(probes) {
-        let at = _mm256_set1_epi32(*at as i32);
+    for salt in SALT.iter().take(probes) {
+        let at = _mm256_set1_epi32((half.wrapping_mul(*salt) >> 23) as i32);
         low = _mm256_or_si256(low, _mm256_sllv_epi32(one, _mm256_sub_epi32(at, starts[0])));
         high = _mm256_or_si256(high, _mm256_sllv_epi32(one, _mm256_sub_epi32(at, starts[1])));
     }
@@ -117,10 +113,9 @@ fn line_contains<const WIDE: bool>(line: &Line, hash: Hash, lanes: Lanes) -> boo
 #[target_feature(enable = "avx2,bmi2")]
 #[inline]
 fn line_insert<const WIDE: bool>(line: &mut Line, hash: Hash, lanes: Lanes) -> bool {
-    let nothing = [_mm256_setzero_si256(); 2];
-    let mut halves = add(nothing, products(first_half(hash)), lanes.probes);
+    let mut halves = add([_mm256_setzero_si256(); 2], first_half(hash), lanes.probes);
     if WIDE {
-        halves = add(halves, products(second_half(hash)), lanes.probes.saturating_sub(8));
+        halves = add(halves, second_half(hash), lanes.probes.saturating_sub(8));
     }
     set(line, halves)
 }
@@ -145,8 +140,7 @@ fn some_ones(probes: u32) -> __m256i {
 /// As [`one_contains`].
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn one_insert(line: &mut Line, half: u32, probes: u32) -> bool {
-    let nothing = [_mm256_setzero_si256(); 2];
-    set(line, add(nothing, products(half), probes as usize))
+    set(line, add([_mm256_setzero_si256(); 2], half, probes as usize))
 }
 
 super::entries!(#[target_feature(enable = "avx2,bmi2")]);

@@ -157,9 +157,7 @@ pub(super) fn insert(
     }
 }
 
-/// Insert one-line hashes into a run of lines that starts at line `first` of the array. The run
-/// fits the second-level cache and most of its lines will be wanted, so it is fetched whole and
-/// in order, which memory does several times as fast as line by line at random.
+/// Insert one-line hashes into a run of lines that starts at line `first` of the array.
 #[inline(always)]
 pub(super) fn fill_part(
     lines: &mut [Line],
@@ -168,12 +166,12 @@ pub(super) fn fill_part(
     hashes: &[Hash],
     insert: impl Fn(&mut Line, Hash) -> bool,
 ) {
-    if hashes.len() >= lines.len() {
-        lines.iter().for_each(|line| prefetch(line, 0));
-    }
-    for hash in hashes {
-        let line = scalar::line_of(*hash, shape.lines).wrapping_sub(first as usize);
-        if let Some(line) = lines.get_mut(line) {
+    let line_of = |hash: Hash| scalar::line_of(hash, shape.lines).wrapping_sub(first as usize);
+    for (i, hash) in hashes.iter().enumerate() {
+        if let Some(hash) = hashes.get(i + AHEAD) {
+            prefetch(lines, line_of(*hash));
+        }
+        if let Some(line) = lines.get_mut(line_of(*hash)) {
             insert(line, *hash);
         }
     }
