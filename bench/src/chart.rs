@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-const WIDTH: f64 = 860.0;
+const WIDTH: f64 = 930.0;
 const HEIGHT: f64 = 480.0;
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 640.0;
