@@ -95,7 +95,7 @@ pub use filter::{
 };
 pub use hash::{Hash, Secret};
 #[cfg(feature = "std")]
-pub use kernel::{Atomics, Pages};
+pub use kernel::Pages;
 pub use key::Key;
 pub use packet::{Packet, PacketError};
 pub use scheme::{Native, Scheme, SchemeId};

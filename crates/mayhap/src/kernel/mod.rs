@@ -24,7 +24,8 @@ pub(crate) mod shared;
 
 use entries::entries;
 pub(crate) use fuse::{Shard, Table, Turned};
-pub use pages::{Atomics, Pages};
+pub(crate) use pages::Atomics;
+pub use pages::Pages;
 pub(crate) use prefetch::prefetch;
 
 use crate::hash::Hash;

@@ -14,7 +14,7 @@ const HUGE: usize = 2 << 20;
 /// page (2 MiB) when they are large. They read and write as plain bytes.
 ///
 /// The memory is words that *could* be atomic, so that a filter becomes a shared one and back by
-/// a move: see [`Atomics`].
+/// a move.
 pub struct Pages {
     words: Vec<AtomicU64>,
     /// Where the aligned bytes start, in words.
@@ -60,7 +60,7 @@ impl Pages {
     }
 
     /// Hand the memory over to many writers.
-    pub fn into_atomics(self) -> Atomics {
+    pub(crate) fn into_atomics(self) -> Atomics {
         Atomics(self)
     }
 }
@@ -121,7 +121,7 @@ impl fmt::Debug for Pages {
 
 /// [`Pages`] that many threads write at once, one atomic word at a time.
 #[derive(Debug)]
-pub struct Atomics(Pages);
+pub(crate) struct Atomics(Pages);
 
 impl Atomics {
     /// The words. Their bytes in memory are those of the `Pages`: on a big-endian machine a mask
