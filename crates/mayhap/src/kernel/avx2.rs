@@ -22,6 +22,27 @@ fn products(half: u32) -> __m256i {
     _mm256_mullo_epi32(_mm256_set1_epi32(half as i32), salt)
 }
 
+/// The products of a hash that lies in memory, where a vector can be filled from straight away.
+/// The compiler would rather move the hash through a register, which costs a seventh of a lookup.
+#[target_feature(enable = "avx2,bmi2")]
+#[inline]
+fn products_at(hash: &Hash) -> __m256i {
+    let halves: __m256i;
+    // SAFETY: reads the first four of the hash's eight bytes, the lower half on this machine, and
+    // touches nothing else.
+    unsafe {
+        asm!(
+            "vpbroadcastd {halves}, dword ptr [{hash}]",
+            halves = lateout(ymm_reg) halves,
+            hash = in(reg) hash,
+            options(pure, readonly, nostack, preserves_flags),
+        );
+    }
+    // SAFETY: `SALT` is 32 readable bytes, and `loadu` needs no alignment.
+    let salt = unsafe { _mm256_loadu_si256(SALT.as_ptr().cast()) };
+    _mm256_mullo_epi32(halves, salt)
+}
+
 /// Whether the line has the positions of all lanes in which `ones` is one.
 #[target_feature(enable = "avx2,bmi2")]
 #[inline]
@@ -105,9 +126,9 @@ fn lanes(probes: u32) -> Lanes {
 /// Whether all probes are set in the line.
 #[target_feature(enable = "avx2,bmi2")]
 #[inline]
-fn line_contains<const WIDE: bool>(line: &Line, hash: Hash, lanes: Lanes) -> bool {
-    found(line, products(first_half(hash)), lanes.first)
-        && (!WIDE || found(line, products(second_half(hash)), lanes.second))
+fn line_contains<const WIDE: bool>(line: &Line, hash: &Hash, lanes: Lanes) -> bool {
+    found(line, products_at(hash), lanes.first)
+        && (!WIDE || found(line, products(second_half(*hash)), lanes.second))
 }
 
 /// Set all probes in the line; whether any was clear.
