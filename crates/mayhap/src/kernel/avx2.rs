@@ -179,12 +179,11 @@ pub(super) fn table(probes: u32) -> Option<&'static Table> {
 /// The machine has AVX2.
 #[inline(always)]
 pub(super) unsafe fn one_contains(line: &Line, half: u32, table: &Table) -> bool {
+    let all: u8;
     // SAFETY: reads the line's 64 bytes and the table's 96, no more, and has no effect but on the
     // registers named (the upper halves of which callers without AVX do not use, and
-    // `vzeroupper` cleans for their sake); AVX2 is the caller's promise. `setb` gives 0 or 1, which
-    // are the two `bool`s.
+    // `vzeroupper` cleans for their sake); AVX2 is the caller's promise.
     unsafe {
-        let all: u8;
         asm!(
             "vmovd {products}, {half:e}",
             "vpbroadcastd {products:y}, {products}",
@@ -209,8 +208,8 @@ pub(super) unsafe fn one_contains(line: &Line, half: u32, table: &Table) -> bool
             high = out(xmm_reg) _,
             options(pure, readonly, nostack),
         );
-        std::mem::transmute::<u8, bool>(all)
     }
+    all != 0
 }
 
 /// One key, one line, at most eight probes.
