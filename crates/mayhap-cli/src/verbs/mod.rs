@@ -1,8 +1,12 @@
 //! The verbs, one file each: flags, help and action.
 
+mod add;
+mod build;
+mod check;
 mod completions;
 mod man;
 mod plan;
+mod remove;
 
 use crate::exit::Exit;
 use crate::globals::Globals;
@@ -12,6 +16,10 @@ use clap::Subcommand;
 #[derive(Subcommand)]
 pub enum Verb {
     Plan(plan::Plan),
+    Build(build::Build),
+    Add(add::Add),
+    Remove(remove::Remove),
+    Check(check::Check),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -21,6 +29,10 @@ impl Verb {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         match self {
             Verb::Plan(verb) => verb.run(globals),
+            Verb::Build(verb) => verb.run(globals),
+            Verb::Add(verb) => verb.run(globals),
+            Verb::Remove(verb) => verb.run(globals),
+            Verb::Check(verb) => verb.run(globals),
             Verb::Completions(verb) => verb.run(),
             Verb::Man(verb) => verb.run(),
         }
