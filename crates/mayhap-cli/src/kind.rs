@@ -1,7 +1,6 @@
 //! The kinds of filter by the names that flags take.
 
 use clap::ValueEnum;
-use mayhap::Kind;
 use mayhap::sizing::Layout;
 
 /// Generations of a window unless said otherwise: forgets to within a quarter.
@@ -57,12 +56,6 @@ impl KindArg {
             KindArg::Fuse => Layout::Fuse,
             KindArg::Bitmap => return None,
         })
-    }
-
-    /// The flag's value for a filter that exists.
-    pub fn of(kind: Kind) -> KindArg {
-        let named = KindArg::value_variants().iter().find(|arg| arg.name() == kind.name());
-        *named.unwrap_or(&KindArg::Auto)
     }
 }
 

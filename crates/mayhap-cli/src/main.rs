@@ -15,6 +15,7 @@ mod globals;
 mod hints;
 mod keys;
 mod kind;
+mod measure;
 mod numbers;
 mod outcome;
 mod print;

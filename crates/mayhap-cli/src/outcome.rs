@@ -126,7 +126,8 @@ pub fn overfull<B: AsRef<[u8]>>(filter: &AnyFilter<B>) -> Option<(String, String
         percent(now),
         percent(asked)
     );
-    let room = keys.saturating_mul(2);
+    // Twice what is in; a filter that is full to the brim cannot tell how many that are.
+    let room = keys.max(filter.estimate()).saturating_mul(2);
     let hint = format!(
         "build it anew from all its keys with -n {} -p {asked}, or with --kind scalable; `mayhap plan -n {}` shows the cost",
         rounded(room),
