@@ -128,10 +128,14 @@ pub fn overfull<B: AsRef<[u8]>>(filter: &AnyFilter<B>) -> Option<(String, String
     );
     // Twice what is in; a filter that is full to the brim cannot tell how many that are.
     let room = keys.max(filter.estimate()).saturating_mul(2);
+    // Only these two have a kind that does the same and grows.
+    let or = match filter.kind() {
+        Kind::Blocked | Kind::Classic => ", or with --kind scalable",
+        _ => "",
+    };
+    let room = rounded(room);
     let hint = format!(
-        "build it anew from all its keys with -n {} -p {asked}, or with --kind scalable; `mayhap plan -n {}` shows the cost",
-        rounded(room),
-        rounded(room)
+        "build it anew from all its keys with -n {room} -p {asked}{or}; `mayhap plan -n {room}` shows the cost"
     );
     Some((what, hint))
 }

@@ -18,12 +18,12 @@ pub struct Add {
     #[command(flatten)]
     change: Change,
 
-    #[command(flatten)]
-    keys: KeyArgs,
-
     /// Exit with 2 if the filter is overfull; the keys are added all the same
     #[arg(long)]
     strict: bool,
+
+    #[command(flatten)]
+    keys: KeyArgs,
 }
 
 impl Add {

@@ -31,9 +31,6 @@ pub struct Check {
     #[arg(value_name = "FILE")]
     filter: PathBuf,
 
-    #[command(flatten)]
-    keys: KeyArgs,
-
     /// Print the lines that are certainly not in
     #[arg(short = 'v', long, conflicts_with_all = ["mark", "which"])]
     invert: bool,
@@ -68,6 +65,9 @@ pub struct Check {
 
     #[command(flatten)]
     key_file: KeyFile,
+
+    #[command(flatten)]
+    keys: KeyArgs,
 }
 
 impl Check {
