@@ -4,11 +4,24 @@
 //! them: `globals` (flags of every verb), `keys` (flags of every verb that reads keys),
 //! `numbers` (as people write them), `print` (what is shown), `exit` (how it ends).
 
+mod ask;
+mod budget;
+mod change;
+mod clock;
 mod exit;
+mod fill;
+mod filter_file;
 mod globals;
+mod hints;
 mod keys;
+mod kind;
+mod measure;
 mod numbers;
+mod outcome;
 mod print;
+mod progress;
+mod secret;
+mod signals;
 mod usage;
 mod verbs;
 
