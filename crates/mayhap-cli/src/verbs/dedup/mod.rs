@@ -5,8 +5,8 @@ mod room;
 mod seen;
 mod state;
 mod summary;
-mod window;
 
+use super::build::wish::{Span, span};
 use crate::ask::Asking;
 use crate::budget::MaxMemory;
 use crate::clock::now_ms;
@@ -30,7 +30,6 @@ use seen::{Exact, Filtered, Seen};
 use state::State;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use window::Window;
 
 /// The chance to take a new line for a repeat, unless said otherwise.
 const RATE: f64 = 1e-6;
@@ -51,7 +50,7 @@ pub struct Dedup {
 
     /// Distinct lines to expect. Without it files are read twice, first to find out, and what
     /// comes from a pipe makes the filter grow
-    #[arg(short = 'n', long = "expect", value_name = "KEYS", value_parser = numbers::count)]
+    #[arg(short = 'n', long = "keys", value_name = "KEYS", value_parser = numbers::count)]
     expect: Option<u64>,
 
     /// Never err: keep 128-bit hashes of all lines, 20 bytes each instead of four
@@ -90,8 +89,8 @@ pub struct Dedup {
 
     /// Forget: a line is a repeat only within the last so many distinct lines (10M), or within
     /// such a time (1h) after it last came; a time needs -n, the distinct lines to expect in it
-    #[arg(long, value_name = "N|TIME")]
-    window: Option<Window>,
+    #[arg(long, value_name = "KEYS|TIME", value_parser = span)]
+    window: Option<Span>,
 
     /// Tell more at the end
     #[arg(long)]

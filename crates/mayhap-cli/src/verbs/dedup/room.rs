@@ -1,11 +1,11 @@
 //! How many lines to make room for, and the filter that has it.
 
 use super::Dedup;
-use super::window::Window;
 use crate::exit::refuse;
 use crate::globals::Globals;
 use crate::kind::{GENERATIONS, GROWTH};
 use crate::progress::Progress;
+use crate::verbs::build::wish::Span;
 use mayhap::sizing::{Layout, Plan};
 use mayhap::{AnyFilter, Blocked, Scalable, Spec, Windowed};
 use mayhap_store::keys::{Normaliser, Part, Reading, Rules, Survey};
@@ -42,10 +42,10 @@ impl Room {
         };
         dedup.max_memory.check(Plan::for_rate(layout, keys, rate)?.bytes(), keys)?;
         Ok(match (dedup.window, layout) {
-            (Some(Window::Keys(_)), _) => {
+            (Some(Span::Keys(_)), _) => {
                 Windowed::new(spec, mayhap::Window::last_keys(GENERATIONS))?.into()
             }
-            (Some(Window::Time(time)), _) => {
+            (Some(Span::Time(time)), _) => {
                 let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
                 Windowed::new(spec, mayhap::Window::span(ms, GENERATIONS))?.into()
             }
@@ -59,14 +59,14 @@ impl Dedup {
     /// How many lines to make room for: as the flags say, or as a first reading tells.
     pub(super) fn room(&self, reading: &Reading, globals: &Globals) -> anyhow::Result<Room> {
         match (self.window, self.expect) {
-            (Some(Window::Keys(keys)), None) => return Ok(Room::Known(keys)),
-            (Some(Window::Keys(_)), Some(_)) => {
+            (Some(Span::Keys(keys)), None) => return Ok(Room::Known(keys)),
+            (Some(Span::Keys(_)), Some(_)) => {
                 return Err(refuse(
                     "--window says how many lines are remembered, and so does -n",
                     "leave out -n",
                 ));
             }
-            (Some(Window::Time(_)), None) => {
+            (Some(Span::Time(_)), None) => {
                 return Err(refuse(
                     "--window of a time does not say how many lines come in it",
                     "add -n, the distinct lines to expect within the window",
