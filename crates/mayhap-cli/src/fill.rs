@@ -141,7 +141,7 @@ impl Task for Integers {
 }
 
 /// Fails before a growing filter would take more memory than it may.
-fn check_growth(filter: &Scalable, more: u64, memory: MaxMemory) -> anyhow::Result<()> {
+pub fn check_growth(filter: &Scalable, more: u64, memory: MaxMemory) -> anyhow::Result<()> {
     let keys = filter.keys().saturating_add(more);
     if keys <= filter.capacity() {
         return Ok(());

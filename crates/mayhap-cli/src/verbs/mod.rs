@@ -5,6 +5,7 @@ mod bench;
 mod build;
 mod check;
 mod completions;
+mod dedup;
 mod info;
 mod man;
 mod merge;
@@ -28,6 +29,7 @@ pub enum Verb {
     Merge(merge::Merge),
     Verify(verify::Verify),
     Bench(bench::Bench),
+    Dedup(dedup::Dedup),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -45,6 +47,7 @@ impl Verb {
             Verb::Merge(verb) => verb.run(globals),
             Verb::Verify(verb) => verb.run(globals),
             Verb::Bench(verb) => verb.run(globals),
+            Verb::Dedup(verb) => verb.run(globals),
             Verb::Completions(verb) => verb.run(),
             Verb::Man(verb) => verb.run(),
         }

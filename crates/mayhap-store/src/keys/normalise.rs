@@ -135,3 +135,6 @@ fn email(key: &[u8], normal: &mut Vec<u8>) -> Option<()> {
     }
     Some(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -63,9 +63,12 @@ pub(super) fn loose(key: &[u8], normal: &mut Vec<u8>) -> Option<()> {
         }
         normal.push(b'@');
     }
+    let mut host = host;
     // What is left of www.com would be no host.
-    let bare = host.strip_prefix("www.").filter(|bare| bare.contains('.'));
-    normal.extend_from_slice(bare.unwrap_or(host).as_bytes());
+    while let Some(bare) = host.strip_prefix("www.").filter(|bare| bare.contains('.')) {
+        host = bare;
+    }
+    normal.extend_from_slice(host.as_bytes());
     if let Some(port) = url.port() {
         normal.push(b':');
         normal.extend_from_slice(port.to_string().as_bytes());
@@ -93,7 +96,8 @@ fn parse_any(text: &str) -> Option<Url> {
     let authority = text.split(['/', '?', '#']).next().unwrap_or_default();
     // `host:8080` is a host, `mailto:ada` is not.
     let port = authority.split_once(':').map_or("", |(_, port)| port);
-    let is_host = !authority.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
+    let is_host = !authority.is_empty() && is_port && !text.contains("://");
     is_host.then(|| Url::parse(&format!("http://{text}")).ok()).flatten()
 }
 

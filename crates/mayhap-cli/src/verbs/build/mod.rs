@@ -1,7 +1,7 @@
 //! `mayhap build -o FILE [INPUT…]`.
 
 mod fuse;
-mod wish;
+pub(super) mod wish;
 
 use crate::budget::MaxMemory;
 use crate::clock::now_s;
