@@ -39,13 +39,13 @@ impl Add {
             globals,
             |filter, reading, memory| {
                 // What cannot be added to says so before anything is read.
-            if filter.kind() == Kind::Fuse {
-                return Err(refuse(
-                    format!("{}: a fuse filter is made once, of all its keys", path.display()),
-                    "build it anew from all lists, or with --kind blocked to add to it",
-                ));
-            }
-            let Filled { filter, tally, no_integers } = fill(filter, reading, memory)?;
+                if filter.kind() == Kind::Fuse {
+                    return Err(refuse(
+                        format!("{}: a fuse filter is made once, of all its keys", path.display()),
+                        "build it anew from all lists, or with --kind blocked to add to it",
+                    ));
+                }
+                let Filled { filter, tally, no_integers } = fill(filter, reading, memory)?;
                 Ok((filter, tally, no_integers, None))
             },
         )
