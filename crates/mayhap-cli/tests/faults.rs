@@ -48,7 +48,8 @@ fn files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Wait until somebody else is told that the file is being written.
+/// Wait until somebody else is told that the file is being written. Whoever is to take the lock must
+/// be ready to wait: this asks by trying.
 fn wait_for_lock(folder: &Path, file: &str) {
     let start = Instant::now();
     while !said(&run(folder, &format!("add {file}"), b"")).contains("is being written") {
@@ -80,7 +81,7 @@ fn the_second_writer_is_told_who_writes_or_waits() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     assert!(run(folder, "build -q -o f -n 100 -p 1e-9 -", b"ada\n").status.success());
-    let mut first = mayhap(folder, "add -q f").spawn().unwrap();
+    let mut first = mayhap(folder, "add -q --wait f").spawn().unwrap();
     wait_for_lock(folder, "f");
 
     let told = run(folder, "add f", b"eve\n");
@@ -128,12 +129,12 @@ fn signals_leave_the_old_file_whole() {
     let folder = folder.path();
     assert!(run(folder, "build -q -o f -n 1000 -", b"ada\n").status.success());
     let before = fs::read(folder.join("f")).unwrap();
-    for verb in ["add f", "build -o f -n 5M -", "build -o f --kind fuse -"] {
+    for verb in ["add --wait f", "build -o f -n 5M -", "build -o f --kind fuse -"] {
         for signal in ["-INT", "-TERM", "-HUP"] {
             let mut child = mayhap(folder, verb).spawn().unwrap();
             let mut stdin = child.stdin.take().unwrap();
             stdin.write_all(&numbers(0..100_000)).unwrap();
-            if verb == "add f" {
+            if verb.starts_with("add") {
                 wait_for_lock(folder, "f");
             } else {
                 // The pipe holds less than was written, so it has begun to read.
