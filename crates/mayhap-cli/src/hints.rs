@@ -34,12 +34,12 @@ pub fn hint_for(error: &(dyn Error + 'static)) -> Option<String> {
     if error.is::<Refused>() {
         return Some("`mayhap plan -n KEYS` shows what each kind can do".to_owned());
     }
-    error.downcast_ref::<io::Error>().and_then(system)
+    error.downcast_ref::<io::Error>().and_then(|error| system(error, "is the name right?"))
 }
 
 fn keys(error: &KeysError) -> Option<String> {
     Some(match error {
-        KeysError::Open { error, .. } => return system(error),
+        KeysError::Open { error, .. } => return system(error, INPUT),
         KeysError::Directory { path } => {
             format!("name files: `find {} -type f` lists them", path.display())
         }
@@ -61,7 +61,7 @@ fn keys(error: &KeysError) -> Option<String> {
 
 fn map(error: &MapError) -> Option<String> {
     match error {
-        MapError::Open { error, .. } => system(error),
+        MapError::Open { error, .. } => system(error, "is the name right?"),
         MapError::Directory { .. } => Some("name the filter's file".to_owned()),
         MapError::Format { error, .. } => format(error),
         MapError::Memory { .. } => Some("allow more with --max-memory".to_owned()),
@@ -73,7 +73,7 @@ fn map(error: &MapError) -> Option<String> {
 pub fn format(error: &FormatError) -> Option<String> {
     let hint = match error {
         FormatError::NotOurs { .. } => {
-            "the filter comes first, then the lists of keys; `mayhap build -o FILE LIST` makes one"
+            "a filter is wanted here: `mayhap build -o FILE LIST` makes one of a list of keys"
         }
         FormatError::SecretNeeded | FormatError::WrongSecret => {
             "name the file that `build --keyed` wrote with --key-file"
@@ -95,7 +95,7 @@ fn replace(error: &ReplaceError) -> Option<String> {
         ReplaceError::Write { error, .. } if error.kind() == ErrorKind::StorageFull => {
             "make room on the disk; what was there before is as it was".to_owned()
         }
-        ReplaceError::Write { error, .. } => return system(error),
+        ReplaceError::Write { error, .. } => return system(error, "is there such a folder?"),
         _ => return None,
     })
 }
@@ -103,7 +103,7 @@ fn replace(error: &ReplaceError) -> Option<String> {
 fn lock(error: &LockError) -> Option<String> {
     match error {
         LockError::Held { .. } => Some("--wait waits for it to end".to_owned()),
-        LockError::Open { error, .. } => system(error),
+        LockError::Open { error, .. } => system(error, "`mayhap build -o FILE` makes a new filter"),
         _ => None,
     }
 }
@@ -129,9 +129,11 @@ fn spec(error: &SpecError) -> Option<String> {
     Some(hint.to_owned())
 }
 
-fn system(error: &io::Error) -> Option<String> {
+const INPUT: &str = "is the name right? `-` is standard input";
+
+fn system(error: &io::Error, if_missing: &'static str) -> Option<String> {
     let hint = match error.kind() {
-        ErrorKind::NotFound => "is the name right? `-` is standard input",
+        ErrorKind::NotFound => if_missing,
         ErrorKind::PermissionDenied => "you may not: ask its owner, or choose another place",
         ErrorKind::StorageFull => "make room on the disk; what was there before is as it was",
         ErrorKind::ReadOnlyFilesystem => "choose a place that can be written to",

@@ -11,10 +11,12 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 /// Where keys come from, and what of a line is the key.
+///
+/// To be flattened last, or its heading would be that of the flags after it.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Keys")]
 pub struct KeyArgs {
-    /// Files of keys, one a line; `-` or none is standard input. May be gz, zst, xz or bz2
+    /// Files of keys, one a line; `-` or none is standard input. Compressed ones (gz, zst, xz,
+    /// bz2) are read as they are
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
@@ -24,6 +26,7 @@ pub struct KeyArgs {
 
 /// What of a line is the key.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Keys")]
 pub struct RuleArgs {
     /// Lines end in NUL instead of a newline
     #[arg(short = '0', long = "null", display_order = 100)]

@@ -33,7 +33,7 @@ use std::process::ExitCode;
 /// Bloom filters and their family: plan one, build it from lists of keys, check lists against it,
 /// drop the lines that were seen before.
 #[derive(Parser)]
-#[command(name = "mayhap", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "mayhap", version, max_term_width = 100)]
 #[command(after_help = "Exit: 0 yes or done, 1 no, 2 trouble. `mayhap help VERB` tells more.")]
 struct Cli {
     #[command(subcommand)]

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::globals::Globals;
-use crate::numbers::{bytes, grouped, percent, rounded, spoken};
+use crate::numbers::{bytes, grouped, percent, rate_flag, rounded, spoken};
 use crate::print;
 use mayhap::{AnyFilter, Kind};
 use mayhap_store::keys::{Rules, Tally};
@@ -38,9 +38,10 @@ impl Outcome<'_> {
             return Ok(());
         }
         if self.no_integers > 0 {
-            let count = grouped(self.no_integers);
             let hint = "a bitmap holds integers; --kind blocked holds any key";
-            print::warning(&format!("{count} lines are no integers and were left out"), Some(hint));
+            let what =
+                format!("lines left out that are no integers: {}", grouped(self.no_integers));
+            print::warning(&what, Some(hint));
         } else {
             print::unparsed(self.tally.unparsed, rules, globals);
         }
@@ -107,16 +108,21 @@ pub fn rate_now<B: AsRef<[u8]>>(filter: &AnyFilter<B>) -> f64 {
     }
 }
 
-/// More keys in than it was made for, and a rate above the one asked for: what that means, and
+/// More keys in than there is room for, and a rate above the one asked for: what that means, and
 /// what to do.
 pub fn overfull<B: AsRef<[u8]>>(filter: &AnyFilter<B>) -> Option<(String, String)> {
     let (keys, capacity, asked) = (filter.keys(), filter.capacity(), filter.fpr());
-    // A fuse filter is never too full, and a growing one has grown; where nobody said, who knows.
-    if keys <= capacity || capacity == 0 || matches!(filter.kind(), Kind::Fuse | Kind::Bitmap) {
+    // Where nobody said how many, who knows; and an exact set is never too full.
+    if capacity == 0 || asked == 0.0 {
         return None;
     }
     let now = rate_now(filter);
-    if now <= asked {
+    if let AnyFilter::Windowed(window) = filter {
+        // Its generations fill one after another, so that a burst can be too much for one.
+        let burst = now > 1.1 * asked;
+        return burst.then(|| crowded(keys, capacity, window.window().generations(), now, asked));
+    }
+    if keys <= capacity || now <= asked {
         return None;
     }
     let what = format!(
@@ -127,11 +133,28 @@ pub fn overfull<B: AsRef<[u8]>>(filter: &AnyFilter<B>) -> Option<(String, String
         percent(asked)
     );
     // Twice what is in; a filter that is full to the brim cannot tell how many that are.
-    let room = keys.max(filter.estimate()).saturating_mul(2);
+    let room = rounded(keys.max(filter.estimate()).saturating_mul(2));
+    // Only these two have a kind that does the same and grows.
+    let or = match filter.kind() {
+        Kind::Blocked | Kind::Classic => ", or with --kind scalable",
+        _ => "",
+    };
     let hint = format!(
-        "build it anew from all its keys with -n {} -p {asked}, or with --kind scalable; `mayhap plan -n {}` shows the cost",
-        rounded(room),
-        rounded(room)
+        "build it anew from all its keys with -n {room} -p {}{or}; `mayhap plan -n {room}` shows the cost",
+        rate_flag(asked)
     );
     Some((what, hint))
+}
+
+fn crowded(keys: u64, capacity: u64, generations: u32, now: f64, asked: f64) -> (String, String) {
+    let each = grouped(capacity.div_ceil(u64::from(generations.max(1))));
+    let what = format!(
+        "crowded: {} keys in the window, planned for {}, {each} in each of its {generations} parts; \
+         the rate is {} now, {} was asked for, until they are forgotten. No key is lost",
+        grouped(keys),
+        grouped(capacity),
+        percent(now),
+        percent(asked)
+    );
+    (what, "where keys come in bursts, build it with a larger -n or --window".to_owned())
 }

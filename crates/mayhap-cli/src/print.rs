@@ -113,8 +113,8 @@ pub fn unparsed(lines: u64, rules: &Rules, globals: &Globals) {
         (_, Spelling::Hex) => "a key in hex",
         _ => "anything to normalise",
     };
-    let noun = if lines == 1 { "line" } else { "lines" };
-    warning(&format!("{} {noun} without {what}, taken as they stand", grouped(lines)), None);
+    let (noun, kept) = if lines == 1 { ("line", "it stands") } else { ("lines", "they stand") };
+    warning(&format!("{} {noun} without {what}, taken as {kept}", grouped(lines)), None);
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! `mayhap add FILE [INPUT…]`.
 
 use crate::change::Change;
-use crate::exit::Exit;
+use crate::exit::{Exit, refuse};
 use crate::fill::{Filled, fill};
 use crate::globals::Globals;
 use crate::keys::KeyArgs;
 use crate::usage;
 use clap::Args;
+use mayhap::Kind;
 
 /// Add keys to a filter.
 ///
@@ -18,18 +19,18 @@ pub struct Add {
     #[command(flatten)]
     change: Change,
 
-    #[command(flatten)]
-    keys: KeyArgs,
-
     /// Exit with 2 if the filter is overfull; the keys are added all the same
     #[arg(long)]
     strict: bool,
+
+    #[command(flatten)]
+    keys: KeyArgs,
 }
 
 impl Add {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("add")) };
-        let strict = self.strict;
+        let (strict, path) = (self.strict, &self.change.path);
         self.change.run(
             "added to",
             &self.keys,
@@ -38,11 +39,12 @@ impl Add {
             globals,
             |filter, reading, memory| {
                 // What cannot be added to says so before anything is read.
-                let mut filter = filter;
-                filter.insert_batch_at(&[], 0).or_else(|refused| match filter.kind() {
-                    mayhap::Kind::Bitmap => Ok(0),
-                    _ => Err(refused),
-                })?;
+                if filter.kind() == Kind::Fuse {
+                    return Err(refuse(
+                        format!("{}: a fuse filter is made once, of all its keys", path.display()),
+                        "build it anew from all lists, or with --kind blocked to add to it",
+                    ));
+                }
                 let Filled { filter, tally, no_integers } = fill(filter, reading, memory)?;
                 Ok((filter, tally, no_integers, None))
             },

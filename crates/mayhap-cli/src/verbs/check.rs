@@ -13,12 +13,12 @@ use crate::usage;
 use anyhow::Context;
 use clap::Args;
 use mayhap_store::exact::{ExactSet, Hashing128};
-use mayhap_store::keys::{Batch, Input, Part, Rules};
+use mayhap_store::keys::{Batch, Input, Part, Reading, Rules};
 use mayhap_store::map::Check as Verification;
 use serde_json::json;
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Print the lines that may be in a filter; the others are certainly not in.
 ///
@@ -30,9 +30,6 @@ pub struct Check {
     /// The filter to ask
     #[arg(value_name = "FILE")]
     filter: PathBuf,
-
-    #[command(flatten)]
-    keys: KeyArgs,
 
     /// Print the lines that are certainly not in
     #[arg(short = 'v', long, conflicts_with_all = ["mark", "which"])]
@@ -68,6 +65,9 @@ pub struct Check {
 
     #[command(flatten)]
     key_file: KeyFile,
+
+    #[command(flatten)]
+    keys: KeyArgs,
 }
 
 impl Check {
@@ -139,9 +139,9 @@ fn rules(keys: &KeyArgs, filters: &[FilterFile]) -> anyhow::Result<Rules> {
 }
 
 /// The keys of a plain list, made as the filters' keys are.
-fn allow_list(path: &PathBuf, rules: &Rules) -> anyhow::Result<ExactSet> {
+fn allow_list(path: &Path, rules: &Rules) -> anyhow::Result<ExactSet> {
     let rules = Rules { part: Part::Whole, ..rules.clone() };
-    let reading = mayhap_store::keys::Reading::new(vec![Input::from(path.clone())], rules);
+    let reading = Reading::new(vec![Input::from(path.to_owned())], rules);
     let (mut list, mut new) = (ExactSet::new(), Vec::new());
     reading.run(&Hashing128, |batch| {
         list.insert_batch_new(&batch.out, &mut new);

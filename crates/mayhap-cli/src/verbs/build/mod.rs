@@ -36,9 +36,6 @@ pub struct Build {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    #[command(flatten)]
-    keys: KeyArgs,
-
     /// Distinct keys to make room for: 5000, 10M, 2G
     #[arg(short = 'n', long = "keys", value_name = "KEYS", value_parser = numbers::count)]
     capacity: Option<u64>,
@@ -89,6 +86,9 @@ pub struct Build {
     /// Exit with 2 if more keys came than there was room for; the filter is written all the same
     #[arg(long)]
     strict: bool,
+
+    #[command(flatten)]
+    keys: KeyArgs,
 }
 
 impl Build {

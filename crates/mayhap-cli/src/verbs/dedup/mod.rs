@@ -41,9 +41,6 @@ const RATE: f64 = 1e-6;
 /// what that may have cost, and --exact makes it never.
 #[derive(Args)]
 pub struct Dedup {
-    #[command(flatten)]
-    keys: KeyArgs,
-
     /// The chance to take a new line for a repeat [default: 1e-6]
     #[arg(short = 'p', long, value_name = "RATE", value_parser = numbers::rate)]
     rate: Option<f64>,
@@ -101,6 +98,9 @@ pub struct Dedup {
 
     #[command(flatten)]
     max_memory: MaxMemory,
+
+    #[command(flatten)]
+    keys: KeyArgs,
 }
 
 impl Dedup {

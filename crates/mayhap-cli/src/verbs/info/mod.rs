@@ -42,9 +42,9 @@ impl Info {
         let facts =
             if self.no_verify { self.header_only(Check::Header)? } else { self.everything()? };
         if globals.json {
-            print::json(&facts.json())?
+            print::json(&facts.json())?;
         } else {
-            print::out(&facts.text())?
+            print::out(&facts.text())?;
         }
         Ok(Exit::Yes)
     }

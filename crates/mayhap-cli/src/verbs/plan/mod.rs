@@ -83,9 +83,9 @@ impl Plan {
             .hint("other numbers of keys (-n), rates (-p) or sizes (--memory) can be had")?;
         let page = show::Page { ask, chosen, plan, answers, generations: self.generations };
         if globals.json {
-            print::json(&page.json())?
+            print::json(&page.json())?;
         } else {
-            print::out(&page.text())?
+            print::out(&page.text())?;
         }
         Ok(Exit::Yes)
     }

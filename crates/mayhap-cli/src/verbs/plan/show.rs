@@ -2,7 +2,7 @@
 
 use super::ask::{Answer, Ask, bitmap_bytes, hash_set_bytes};
 use crate::kind::{Abilities, KindArg};
-use crate::numbers::{bytes, grouped, percent, rounded, size_flag};
+use crate::numbers::{bytes, grouped, percent, rate_flag, rounded, size_flag};
 use crate::print::{FAINT, GOOD, TITLE, bar, styled, table};
 use mayhap::sizing::{Layout, Plan, hash_floor};
 use serde_json::{Value, json};
@@ -30,6 +30,11 @@ struct Row {
 /// Loads the rate is drawn for, in quarters of the keys planned for.
 const QUARTERS: [u64; 9] = [1, 2, 3, 4, 5, 6, 8, 12, 16];
 const BAR_COLUMNS: usize = 40;
+/// What the words mean, for whoever sees them first.
+const LEGEND: &str = "\
+probes: places looked at for a key; lines: cache lines among them, the cost of a lookup
+at best: what no structure can do without; hash set: of 64-bit hashes; bitmap: of 32-bit ids
+";
 
 impl Page {
     /// For people.
@@ -40,7 +45,8 @@ impl Page {
                 text += &styled(FAINT, format!("no {}: {why}\n", answer.kind.name()));
             }
         }
-        text += &format!("\n{}", self.what_else());
+        text += &styled(FAINT, LEGEND);
+        text += &self.what_else();
         text += &format!("\n{}\n{}", styled(TITLE, self.chart_title()), self.chart());
         text += &format!(
             "\n{}\n  {}\n",
@@ -102,18 +108,11 @@ impl Page {
         });
         let mut rows: Vec<Row> = planned.collect();
         let (keys, fpr, bytes) = self.ask.bound();
-        rows.push(Row {
-            name: "anything, at best".into(),
-            keys,
-            fpr,
-            bytes,
-            cost: None,
-            abilities: None,
-        });
+        rows.push(Row { name: "at best".into(), keys, fpr, bytes, cost: None, abilities: None });
         // Beside filters stand sets, which have no rate to choose: they are sized for the keys.
         let keys = self.plan.keys();
         rows.push(Row {
-            name: "hash set (64-bit hashes)".into(),
+            name: "hash set".into(),
             keys,
             fpr: hash_floor(keys),
             bytes: hash_set_bytes(keys),
@@ -121,7 +120,7 @@ impl Page {
             abilities: Some(Abilities { grows: true, deletes: true, merges: true, exact: false }),
         });
         rows.push(Row {
-            name: "bitmap (32-bit ids)".into(),
+            name: "bitmap".into(),
             keys,
             fpr: 0.0,
             bytes: bitmap_bytes(keys),
@@ -167,44 +166,30 @@ impl Page {
 
     /// What the two numbers that were given would take to be had at 1%.
     fn what_else(&self) -> String {
-        let Ask::Rate { keys, bytes: room } = self.ask else { return self.overview() };
         let rate = super::RATE;
-        if self.plan.fpr() <= rate {
-            return self.overview();
-        }
-        let mut text = String::new();
+        let (Ask::Rate { keys, bytes: room }, true) = (self.ask, self.plan.fpr() > rate) else {
+            return String::new();
+        };
         let size = |layout| {
             Plan::for_rate(layout, keys, rate).map_or("-".to_owned(), |plan| bytes(plan.bytes()))
         };
-        text += &format!(
-            "{} for {} keys takes {} (classic), {} (blocked), {} (fuse); nothing does with less than {}\n",
-            percent(rate),
-            rounded(keys),
-            size(Layout::Classic),
-            size(Layout::Blocked),
-            size(Layout::Fuse),
-            bytes(super::bound_bytes(keys, rate)),
-        );
         let fits = |layout| {
             Plan::for_keys(layout, rate, room).map_or("no".to_owned(), |plan| rounded(plan.keys()))
         };
-        text += &format!(
-            "{} hold, at {}, {} keys (classic), {} (blocked), {} (fuse)\n",
-            bytes(room),
-            percent(rate),
-            fits(Layout::Classic),
-            fits(Layout::Blocked),
-            fits(Layout::Fuse),
-        );
-        text
-    }
-
-    /// What the columns mean, for whoever sees them first.
-    fn overview(&self) -> String {
-        styled(
-            FAINT,
-            "probes: places looked at for a key; lines: cache lines among them, the cost of a lookup",
-        ) + "\n"
+        let [classic, blocked, fuse] = [Layout::Classic, Layout::Blocked, Layout::Fuse];
+        let (rate, room) = (percent(rate), bytes(room));
+        format!(
+            "\n{rate} for {} keys takes {} (classic), {} (blocked), {} (fuse); at best {}\n\
+             {room} hold, at {rate}, {} keys (classic), {} (blocked), {} (fuse)\n",
+            rounded(keys),
+            size(classic),
+            size(blocked),
+            size(fuse),
+            bytes(super::bound_bytes(keys, super::RATE)),
+            fits(classic),
+            fits(blocked),
+            fits(fuse),
+        )
     }
 
     fn loads(&self) -> impl Iterator<Item = (f64, u64, f64)> {
@@ -226,7 +211,7 @@ impl Page {
         for (load, keys, fpr) in self.loads() {
             let mark = if load == 1.0 { "<- as planned" } else { "" };
             let line = format!(
-                "{:>5}x {:>7} keys  {:>7} {} {mark}",
+                "{:>5}x {:>7} keys  {:>8} {} {mark}",
                 load,
                 rounded(keys),
                 percent(fpr),
@@ -240,17 +225,19 @@ impl Page {
 
     /// A command that makes what was planned.
     fn build_line(&self) -> String {
-        let mut line = format!("mayhap build -o seen.mayhap -n {}", self.plan.keys());
-        match self.ask {
-            Ask::Memory { fpr, .. } => line += &format!(" -p {fpr}"),
-            Ask::Rate { bytes, .. } => line += &format!(" --memory {}", size_flag(bytes)),
-            Ask::Keys { fpr, .. } => line += &format!(" -p {fpr}"),
-        }
+        let keys = self.plan.keys();
+        let mut line = "mayhap build -o seen.mayhap".to_owned();
+        // A window of keys is as many as it remembers.
+        line += &match self.chosen {
+            KindArg::Windowed => format!(" --window {keys} --generations {}", self.generations),
+            _ => format!(" -n {keys}"),
+        };
+        line += &match self.ask {
+            Ask::Memory { fpr, .. } | Ask::Keys { fpr, .. } => format!(" -p {}", rate_flag(fpr)),
+            Ask::Rate { bytes, .. } => format!(" --memory {}", size_flag(bytes)),
+        };
         if self.chosen != KindArg::Blocked {
             line += &format!(" --kind {}", self.chosen.name());
-        }
-        if self.chosen == KindArg::Windowed {
-            line += &format!(" --window {} --generations {}", self.plan.keys(), self.generations);
         }
         line + " -"
     }
@@ -262,7 +249,7 @@ impl Page {
             Ask::Rate { .. } => (self.plan.fpr() * 1e6).ceil() / 1e6,
         };
         let scaling = if self.chosen == KindArg::Scalable { "EXPANSION 4" } else { "NONSCALING" };
-        format!("BF.RESERVE seen {fpr} {} {scaling}", self.plan.keys())
+        format!("BF.RESERVE seen {} {} {scaling}", rate_flag(fpr), self.plan.keys())
     }
 
     /// For programs.
