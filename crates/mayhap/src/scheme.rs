@@ -48,6 +48,12 @@ pub trait Scheme {
     /// The `probes` positions of a hashed key, each below `bits`.
     fn positions(&self, hash: Self::Hash, bits: u64, probes: u32) -> impl Iterator<Item = u64>;
 
+    /// How many of an array's bits positions can fall on: all of them, unless the scheme cannot
+    /// reach the last ones, or pads the array. Fill and estimates count these only.
+    fn reach(&self, bits: u64) -> u64 {
+        bits
+    }
+
     /// Hash a key.
     #[inline]
     fn hash(&self, key: impl Key) -> Self::Hash

@@ -134,15 +134,22 @@ impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
         self.bits.as_ref()
     }
 
-    /// The share of bits that are set.
+    /// The share of bits that are set, of those that can be.
     pub fn fill(&self) -> f64 {
         let ones: u64 = self.as_bytes().iter().map(|byte| u64::from(byte.count_ones())).sum();
-        ones as f64 / self.shape.bits as f64
+        // More can be set only where a foreign file sets what nobody reads.
+        (ones as f64 / self.reached().bits as f64).min(1.0)
     }
 
     /// How many distinct keys are in, told from the bits alone.
     pub fn estimate(&self) -> u64 {
-        self.shape.keys_at_fill(self.fill()).round() as u64
+        self.reached().keys_at_fill(self.fill()).round() as u64
+    }
+
+    /// The array as far as the scheme reaches.
+    fn reached(&self) -> ClassicShape {
+        let bits = self.scheme.reach(self.shape.bits).clamp(1, self.shape.bits);
+        ClassicShape { bits, ..self.shape }
     }
 
     /// The false-positive rate as the bits stand now.
