@@ -209,7 +209,8 @@ fn classic<T: AsRef<[u8]>>(
     if spare != 0 && last >> spare != 0 {
         return Err(FormatError::field("bits past the last", last >> spare, "zero"));
     }
-    let filter = Classic::from_parts(scheme, shape, section).ok_or_else(|| {
+    let filter = shape.is_valid().then(|| Classic::from_parts(scheme, shape, section)).flatten();
+    let filter = filter.ok_or_else(|| {
         let got = format!("{bits} bits, {probes} probes");
         FormatError::field("shape", got, "as many bits as there are, and 1 to 64 probes")
     })?;
