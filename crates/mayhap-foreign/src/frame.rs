@@ -127,7 +127,7 @@ impl<F: Frame, B: AsRef<[u8]>> Framed<F, B> {
         let filter = frame.scheme(count).and_then(|s| Classic::from_parts(s, shape, bits));
         let filter = filter.ok_or_else(|| {
             let got = format!("{count} bits, {probes} probes");
-            ForeignError::field("shape", got, "at least one bit, and 1 to 64 probes")
+            ForeignError::field("shape", got, "at least one bit, and 1 to 2048 probes")
         })?;
         Ok(Framed { frame, filter: filter.made_for(capacity, fpr, keys) })
     }

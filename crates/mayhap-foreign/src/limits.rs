@@ -1,13 +1,13 @@
 //! What numbers may be, said once.
 
 use crate::ForeignError;
-use mayhap::{MAX_CAPACITY, MAX_PROBES, SpecError};
+use mayhap::{MAX_CAPACITY, SpecError};
 use std::fmt::Display;
 
-/// So many probes as the engine can make; other programs take up to 255, and never need them.
+/// As many probes as the engine makes for other programs. None is no filter: everything passes.
 pub(crate) fn probes(got: u64) -> Result<u32, ForeignError> {
-    let probes = u32::try_from(got).ok().filter(|probes| (1..=MAX_PROBES).contains(probes));
-    probes.ok_or_else(|| ForeignError::field("probes", got, "1 to 64"))
+    let probes = u32::try_from(got).ok().filter(|probes| (1..=2048).contains(probes));
+    probes.ok_or_else(|| ForeignError::field("probes", got, "from 1 to 2048"))
 }
 
 /// A count that Java keeps in an `int`, where nothing is no count.

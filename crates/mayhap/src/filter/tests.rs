@@ -223,3 +223,41 @@ fn what_a_scheme_cannot_reach_does_not_count() {
     full = Classic::from_parts(FirstHalf, shape, [0; 512]).unwrap();
     assert_eq!(full.fill(), 0.0);
 }
+
+#[test]
+fn other_programs_may_probe_more_often_than_we_do() {
+    let of = |probes| {
+        let shape = ClassicShape { bits: 64, probes };
+        Classic::from_parts(crate::Native::seeded(0), shape, [0xff; 8])
+    };
+    assert!(of(0).is_none() && of(2049).is_none());
+    assert!(of(65).unwrap().contains("ada") && of(2048).unwrap().contains("ada"));
+}
+
+#[test]
+fn a_scheme_may_know_its_rate_better() {
+    #[derive(Clone, Copy)]
+    struct FirstHalf;
+    impl Scheme for FirstHalf {
+        type Hash = u64;
+
+        fn id(&self) -> crate::SchemeId {
+            crate::SchemeId::FIRST_FOREIGN
+        }
+
+        fn hash_bytes(&self, bytes: &[u8]) -> u64 {
+            bytes.len() as u64
+        }
+
+        fn positions(&self, hash: u64, bits: u64, probes: u32) -> impl Iterator<Item = u64> {
+            (0..u64::from(probes)).map(move |i| (hash + i) % (bits / 2))
+        }
+
+        fn fpr_now(&self, bytes: &[u8], bits: u64, probes: u32) -> f64 {
+            crate::scheme::fill(&bytes[..bytes.len() / 2], bits / 2).powi(probes as i32)
+        }
+    }
+    let shape = ClassicShape { bits: 16, probes: 3 };
+    let filter = Classic::from_parts(FirstHalf, shape, [0xff, 0]).unwrap();
+    assert_eq!((filter.fill(), filter.fpr_now()), (0.5, 1.0));
+}
