@@ -6,6 +6,8 @@ mod dcso;
 mod guava;
 mod kevburnsjr;
 mod leveldb;
+mod num_base64;
 mod orc;
+mod poppy;
 mod spark;
 mod vectors;
