@@ -101,7 +101,10 @@ impl fmt::Display for ForeignError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ForeignError::Truncated { field, need, have } => {
-                write!(f, "cut off in {field}: {have} of {need} bytes; copy it again, or name its true format")
+                write!(
+                    f,
+                    "cut off in {field}: {have} of {need} bytes; copy it again, or name its true format"
+                )
             }
             ForeignError::Trailing { bytes } => {
                 write!(f, "{bytes} bytes behind the end; copy it again, or name its true format")
@@ -114,7 +117,11 @@ impl fmt::Display for ForeignError {
             }
             ForeignError::Unrecognised { candidates } => {
                 let names: Vec<_> = candidates.iter().map(|format| format.name()).collect();
-                write!(f, "the bytes do not say what they are; name one with --format: {}", names.join(", "))
+                write!(
+                    f,
+                    "the bytes do not say what they are; name one with --format: {}",
+                    names.join(", ")
+                )
             }
             ForeignError::Missing { format, option, hint } => {
                 write!(f, "a {format} file does not hold all that is needed: give {option}, {hint}")

@@ -142,6 +142,8 @@ mod tests {
         for format in Format::ALL {
             assert_eq!(format.name().parse(), Ok(format));
         }
-        assert!("guavas".parse::<Format>().unwrap_err().to_string().contains("no format \"guavas\""));
+        assert!(
+            "guavas".parse::<Format>().unwrap_err().to_string().contains("no format \"guavas\"")
+        );
     }
 }

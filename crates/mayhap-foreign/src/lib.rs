@@ -7,6 +7,8 @@ pub mod hash;
 pub mod ids;
 mod modulus;
 mod reader;
+pub mod redisbloom;
+pub mod rocksdb;
 
 pub use error::ForeignError;
 pub use format::{Format, UnknownFormat};

@@ -12,9 +12,9 @@ pub fn fnv1_64(bytes: &[u8]) -> u64 {
 #[inline]
 pub fn fnv1a_32_mixed(bytes: impl IntoIterator<Item = u8>, seed: u32) -> u32 {
     let start = 2_166_136_261 ^ seed;
-    let h = bytes.into_iter().fold(start, |h: u32, byte| {
-        (h ^ u32::from(byte)).wrapping_mul(16_777_619)
-    });
+    let h = bytes
+        .into_iter()
+        .fold(start, |h: u32, byte| (h ^ u32::from(byte)).wrapping_mul(16_777_619));
     mix_32(h)
 }
 

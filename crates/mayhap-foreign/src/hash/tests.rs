@@ -5,10 +5,8 @@ use serde_json::Value;
 
 /// Each length with the name of a hash and its answer in hex.
 fn known_answers(name: &str) -> Vec<(Vec<u8>, Value)> {
-    let file = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../testdata/foreign/hash_known_answers.json"
-    );
+    let file =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/foreign/hash_known_answers.json");
     let file: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
     let cases = file["cases"].as_array().unwrap();
     assert!(cases.len() > 20);
@@ -71,4 +69,9 @@ fn wyhash_answers() {
 #[test]
 fn xxh64_answers() {
     check("xxh64", |key| xxhash_rust::xxh64::xxh64(key, 0));
+}
+
+#[test]
+fn xxph3_answers() {
+    check("xxph3", xxph3);
 }
