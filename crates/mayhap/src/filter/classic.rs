@@ -138,14 +138,20 @@ impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
         self.bits.as_ref()
     }
 
-    /// The share of bits that are set.
+    /// The share of bits that are set, of those that can be.
     pub fn fill(&self) -> f64 {
-        fill(self.as_bytes(), self.shape.bits)
+        fill(self.as_bytes(), self.reached().bits)
     }
 
     /// How many distinct keys are in, told from the bits alone.
     pub fn estimate(&self) -> u64 {
-        self.shape.keys_at_fill(self.fill()).round() as u64
+        self.reached().keys_at_fill(self.fill()).round() as u64
+    }
+
+    /// The array as far as the scheme reaches.
+    fn reached(&self) -> ClassicShape {
+        let bits = self.scheme.reach(self.shape.bits).clamp(1, self.shape.bits);
+        ClassicShape { bits, ..self.shape }
     }
 
     /// The false-positive rate as the bits stand now.
