@@ -10,11 +10,14 @@ pub mod guava;
 pub mod hash;
 pub mod ids;
 mod key;
+mod layers;
 mod limits;
 mod modulus;
+pub mod parquet;
 mod reader;
 pub mod redisbloom;
 pub mod rocksdb;
+pub mod valkey_bloom;
 
 pub use bytes::Bytes;
 pub use error::ForeignError;

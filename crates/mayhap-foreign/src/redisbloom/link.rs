@@ -126,9 +126,8 @@ impl Link {
     /// Take in another link's bits. How many keys that makes only the bits can tell.
     pub(super) fn union<C: AsRef<[u8]>>(&mut self, other: &Link<C>) -> Result<(), ForeignError> {
         self.filter.union(&other.filter)?;
-        let known = [self.info.items, other.info.items];
-        let (most, sum) = (known[0].max(known[1]), known[0].saturating_add(known[1]));
-        self.info.items = self.filter.estimate().clamp(most, sum);
+        let (ours, theirs) = (self.info.items, other.info.items);
+        self.info.items = crate::layers::keys_of_both(self.filter.estimate(), ours, theirs);
         Ok(())
     }
 }

@@ -27,8 +27,9 @@ pub use header::{Header, Layout};
 pub use link::{Link, LinkInfo};
 pub use scheme::{Murmur, Pair};
 
+use crate::layers::{self, Layered};
 use crate::{ForeignError, Format};
-use mayhap::{Key, MergeError, Pages};
+use mayhap::{Classic, Key, MergeError, Pages};
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -119,9 +120,12 @@ impl Chain {
         if self.contains_hash(hash) {
             return Ok(false);
         }
-        let link = self.link_with_room()?;
-        link.filter.insert_hash(hash);
-        link.count(1);
+        if self.room() == 0 {
+            self.grow()?;
+        }
+        let newest = self.newest_mut();
+        newest.filter.insert_hash(hash);
+        newest.count(1);
         Ok(true)
     }
 
@@ -140,53 +144,7 @@ impl Chain {
         hashes: &[Pair],
         new: &mut Vec<bool>,
     ) -> Result<(), ForeignError> {
-        new.clear();
-        let (mut known, mut wanted, mut is_new) = (Vec::new(), Vec::new(), Vec::new());
-        let mut rest = hashes;
-        while let Some(hash) = rest.first() {
-            let room = self.newest().room();
-            if room == 0 {
-                // Only a key that is not in yet makes a full chain grow.
-                let in_already = self.contains_hash(*hash);
-                if !in_already {
-                    self.link_with_room()?;
-                } else {
-                    new.push(false);
-                    rest = &rest[1..];
-                }
-                continue;
-            }
-            let (now, later) = rest.split_at(rest.len().min(room.min(1 << 16) as usize));
-            rest = later;
-            // What an older link holds stays out of the newest; the newest sees to its own.
-            self.older_contain(now, &mut known);
-            wanted.clear();
-            let strangers = now.iter().zip(&known).filter(|(_, known)| !**known);
-            wanted.extend(strangers.map(|(hash, _)| *hash));
-            let newest = self.newest_mut();
-            newest.filter.insert_batch_new(&wanted, &mut is_new);
-            newest.count(is_new.iter().map(|new| u64::from(*new)).sum());
-            let mut is_new = is_new.iter().copied();
-            new.extend(known.iter().map(|known| !known && is_new.next().unwrap_or(false)));
-        }
-        Ok(())
-    }
-
-    /// The newest link, after appending one if it was full.
-    fn link_with_room(&mut self) -> Result<&mut Link, ForeignError> {
-        let newest = self.newest().info();
-        if newest.items >= newest.entries {
-            if self.options & options::NO_SCALING != 0 {
-                let what = "the filter is full and made not to grow: reserve a larger one";
-                return Err(ForeignError::Refused { format: Format::Redisbloom, what });
-            }
-            let entries = newest.entries.checked_mul(self.growth.into()).ok_or_else(|| {
-                ForeignError::field("capacity of the next link", "2^64 or more", "below")
-            })?;
-            let info = LinkInfo::sized(entries, newest.error * TIGHTENING, self.options)?;
-            self.links.push(Link::empty(info, self.options)?);
-        }
-        Ok(self.newest_mut())
+        layers::insert_batch_new(self, hashes, new)
     }
 
     /// Take in everything the other chain holds. Links of both must be alike as far as both have
@@ -270,13 +228,11 @@ impl<B: AsRef<[u8]>> Chain<B> {
 
     /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
     pub fn contains_batch(&self, hashes: &[Pair], answers: &mut Vec<bool>) {
-        let newest_first: Vec<_> = self.links.iter().rev().collect();
-        any_contains(&newest_first, hashes, answers);
+        layers::any_contains(&self.newest_first(), hashes, answers);
     }
 
-    fn older_contain(&self, hashes: &[Pair], answers: &mut Vec<bool>) {
-        let older: Vec<_> = self.links.iter().rev().skip(1).collect();
-        any_contains(&older, hashes, answers);
+    fn newest_first(&self) -> Vec<&Classic<Murmur, B>> {
+        self.links.iter().rev().map(Link::filter).collect()
     }
 
     /// Hash a key once, to ask or insert it (in this and every chain of the same options) later.
@@ -285,7 +241,7 @@ impl<B: AsRef<[u8]>> Chain<B> {
         scheme::hash(self.options & options::FORCE64 != 0, key.key_bytes().as_ref())
     }
 
-    fn newest(&self) -> &Link<B> {
+    fn newest_link(&self) -> &Link<B> {
         &self.links[self.links.len() - 1]
     }
 
@@ -327,16 +283,12 @@ impl<B: AsRef<[u8]>> Chain<B> {
 
     /// The share of bits that are set, over all links.
     pub fn fill(&self) -> f64 {
-        let bits: f64 = self.links.iter().map(|link| link.info().bits as f64).sum();
-        let set = |link: &Link<B>| link.filter().fill() * link.info().bits as f64;
-        self.links.iter().map(set).sum::<f64>() / bits
+        layers::fill(&self.newest_first())
     }
 
     /// The false-positive rate as the bits stand now: that any link is wrong.
     pub fn fpr_now(&self) -> f64 {
-        // By logarithms: rates far below 1e-16 still add up.
-        let none: f64 = self.links.iter().map(|link| (-link.filter().fpr_now()).ln_1p()).sum();
-        -none.exp_m1()
+        layers::fpr_now(&self.newest_first())
     }
 
     /// The chunks, one after another.
@@ -354,20 +306,38 @@ impl<B: AsRef<[u8]>> Chain<B> {
     }
 }
 
-/// Whether any of the links contains a hash; each link is asked for those that none before it had.
-fn any_contains<B: AsRef<[u8]>>(links: &[&Link<B>], hashes: &[Pair], answers: &mut Vec<bool>) {
-    answers.clear();
-    answers.resize(hashes.len(), false);
-    let mut open: Vec<usize> = (0..hashes.len()).collect();
-    let (mut asked, mut found) = (Vec::new(), Vec::new());
-    for link in links {
-        asked.clear();
-        asked.extend(open.iter().map(|i| hashes[*i]));
-        link.filter().contains_batch(&asked, &mut found);
-        let mut hits = found.iter();
-        open.retain(|i| {
-            answers[*i] = hits.next() == Some(&true);
-            !answers[*i]
-        });
+impl Layered for Chain {
+    type Scheme = Murmur;
+
+    fn older(&self) -> Vec<&Classic<Murmur>> {
+        self.links.iter().rev().skip(1).map(Link::filter).collect()
+    }
+
+    fn newest(&self) -> &Classic<Murmur> {
+        self.newest_link().filter()
+    }
+
+    fn room(&self) -> u64 {
+        self.newest_link().room()
+    }
+
+    fn grow(&mut self) -> Result<(), ForeignError> {
+        if self.options & options::NO_SCALING != 0 {
+            let what = "the filter is full and made not to grow: reserve a larger one";
+            return Err(ForeignError::Refused { format: Format::Redisbloom, what });
+        }
+        let newest = self.newest_link().info();
+        let entries = newest.entries.checked_mul(self.growth.into()).ok_or_else(|| {
+            ForeignError::field("capacity of the next link", "2^64 or more", "below")
+        })?;
+        let info = LinkInfo::sized(entries, newest.error * TIGHTENING, self.options)?;
+        self.links.push(Link::empty(info, self.options)?);
+        Ok(())
+    }
+
+    fn insert_newest(&mut self, hashes: &[Pair], new: &mut Vec<bool>) {
+        let newest = self.newest_mut();
+        newest.filter.insert_batch_new(hashes, new);
+        newest.count(new.iter().map(|new| u64::from(*new)).sum());
     }
 }

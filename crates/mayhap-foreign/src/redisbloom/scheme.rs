@@ -46,6 +46,10 @@ impl Scheme for Murmur {
         if self.is_64 { ids::REDISBLOOM_64 } else { ids::REDISBLOOM_32 }
     }
 
+    fn reach(&self, _: u64) -> u64 {
+        self.range.get()
+    }
+
     #[inline]
     fn hash_bytes(&self, bytes: &[u8]) -> Pair {
         hash(self.is_64, bytes)
