@@ -11,6 +11,7 @@
 
 use crate::frame::{Content, Frame, Framed, Laid, Place};
 use crate::hash::murmur3_128;
+use crate::walk::{INT_REACH, int_walk};
 use crate::{ForeignError, Format, Modulus, Reader, ids, limits};
 use mayhap::{Scheme, SchemeId};
 use std::f64::consts::LN_2;
@@ -60,11 +61,7 @@ impl Scheme for Mitz {
         (0..u64::from(probes)).map(move |i| {
             let place = match strategy {
                 Strategy::Mitz64 => h1.wrapping_add(i.wrapping_mul(h2)) & i64::MAX as u64,
-                Strategy::Mitz32 => {
-                    let c = low.wrapping_add(high.wrapping_mul(i as i32 + 1));
-                    // The complement, not the absolute value.
-                    (if c < 0 { !c } else { c }) as u64
-                }
+                Strategy::Mitz32 => int_walk(low, high, i + 1),
             };
             modulus.rem(place) ^ 56
         })
@@ -72,7 +69,7 @@ impl Scheme for Mitz {
 
     fn reach(&self, bits: u64) -> u64 {
         match self.strategy {
-            Strategy::Mitz32 => bits.min(1 << 31),
+            Strategy::Mitz32 => bits.min(INT_REACH),
             Strategy::Mitz64 => bits,
         }
     }

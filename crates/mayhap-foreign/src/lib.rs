@@ -1,7 +1,11 @@
 //! Other programs' Bloom filters, byte for byte.
 #![forbid(unsafe_code)]
 
+mod base64_text;
+pub mod bits_and_blooms;
+pub mod bloomfilter_js;
 mod bytes;
+pub mod dcso;
 mod error;
 mod foreign;
 mod format;
@@ -9,15 +13,20 @@ pub mod frame;
 pub mod guava;
 pub mod hash;
 pub mod ids;
+pub mod kevburnsjr;
 mod key;
 mod layers;
+pub mod leveldb;
 mod limits;
 mod modulus;
+pub mod orc;
 pub mod parquet;
 mod reader;
 pub mod redisbloom;
 pub mod rocksdb;
+pub mod spark;
 pub mod valkey_bloom;
+mod walk;
 
 pub use bytes::Bytes;
 pub use error::ForeignError;

@@ -1,5 +1,7 @@
 //! The golden files and the rules of their keys.
 
+use mayhap_foreign::KeyType;
+use mayhap_foreign::frame::{Frame, Framed};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -119,4 +121,34 @@ pub fn check_edges(format: &str, answer: impl Fn(&[u8]) -> Result<bool, String>)
             (Err(message), _) => assert!(!message.is_empty()),
         }
     }
+}
+
+/// The type of a case's keys, but for Guava's, whose funnels say more.
+pub fn key_type(case: &Case) -> KeyType {
+    match case.key_type.as_str() {
+        "i64" => KeyType::I64,
+        "i32" => KeyType::I32,
+        "bytes" | "utf8" => KeyType::Bytes,
+        other => panic!("no type {other}"),
+    }
+}
+
+/// Members, probes and bytes of a filter decoded from its golden file.
+pub fn check<F: Frame>(case: &Case, filter: &Framed<F>, keys: KeyType) {
+    let format = filter.frame().format();
+    let key = |text: &Vec<u8>| keys.key(format, text).unwrap().into_owned();
+    assert!(case.members.iter().all(|text| filter.contains(key(text))), "{}", case.name);
+    let answers: Vec<bool> = case.probes.iter().map(|text| filter.contains(key(text))).collect();
+    assert_eq!(answers, case.answers, "{}", case.name);
+    assert!(filter.encode().unwrap() == case.file, "{}: other bytes", case.name);
+}
+
+/// A filter made here becomes the golden file.
+pub fn rebuild<F: Frame>(case: &Case, mut empty: Framed<F>, keys: KeyType) -> Framed<F> {
+    let format = empty.frame().format();
+    for text in &case.members {
+        empty.insert(keys.key(format, text).unwrap().into_owned());
+    }
+    assert!(empty.encode().unwrap() == case.file, "{}: other bytes", case.name);
+    empty
 }
