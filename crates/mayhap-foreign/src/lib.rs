@@ -1,6 +1,7 @@
 //! Other programs' Bloom filters, byte for byte.
 #![forbid(unsafe_code)]
 
+mod adapter;
 mod base64_text;
 pub mod bits_and_blooms;
 pub mod bloomfilter_js;

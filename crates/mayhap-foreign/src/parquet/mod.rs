@@ -20,11 +20,13 @@
 //! # Ok::<(), mayhap_foreign::ForeignError>(())
 //! ```
 
+mod column;
 mod file;
 mod physical;
 mod split_block;
 mod thrift;
 
+pub use column::Column;
 pub use file::{File, Found, is_parquet};
 pub use physical::Physical;
 pub use split_block::{SplitBlock, bitset_bytes};

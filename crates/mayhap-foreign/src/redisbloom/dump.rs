@@ -72,6 +72,18 @@ pub fn decode(payload: &[u8]) -> Result<Chain, ForeignError> {
     read(payload, |bits| Ok(Pages::copy_of(&bits)?))
 }
 
+/// Likewise, and the options by which the chain, unchanged, gives the same payload again.
+pub fn decode_with_options(payload: &[u8]) -> Result<(Chain, Options), ForeignError> {
+    let (mut is_long, mut was_compressed) = (false, false);
+    let chain = read(payload, |bits| {
+        is_long |= bits.len() > SHORT;
+        was_compressed |= bits.len() > SHORT && matches!(bits, Cow::Owned(_));
+        Ok(Pages::copy_of(&bits)?)
+    })?;
+    let compress = was_compressed || !is_long;
+    Ok((chain, Options { rdb_version: rdb_version_of(payload), compress }))
+}
+
 /// Query a payload where it lies; what is compressed in it is copied.
 pub fn open(payload: &[u8]) -> Result<Chain<Cow<'_, [u8]>>, ForeignError> {
     read(payload, Ok)
@@ -82,7 +94,7 @@ pub fn read<'a, B: AsRef<[u8]>>(
     payload: &'a [u8],
     mut part: impl FnMut(Cow<'a, [u8]>) -> Result<B, ForeignError>,
 ) -> Result<Chain<B>, ForeignError> {
-    let (value, _) = unsealed(payload)?;
+    let value = unsealed(payload)?;
     let mut fields = Reader::new(value);
     let kind = fields.u8("type")?;
     if kind != MODULE_2 {
@@ -140,9 +152,9 @@ pub fn read<'a, B: AsRef<[u8]>>(
     Ok(Chain::from_links(&header, links))
 }
 
-/// The value and the RDB version, once the checksum is found right.
-fn unsealed(payload: &[u8]) -> Result<(&[u8], u16), ForeignError> {
-    let Some((value, footer)) = payload.split_last_chunk::<FOOTER_BYTES>() else {
+/// The value, once the checksum is found right.
+fn unsealed(payload: &[u8]) -> Result<&[u8], ForeignError> {
+    let Some((value, _)) = payload.split_last_chunk::<FOOTER_BYTES>() else {
         let (need, have) = (FOOTER_BYTES as u64, payload.len() as u64);
         return Err(ForeignError::Truncated { field: "checksum", need, have });
     };
@@ -151,12 +163,13 @@ fn unsealed(payload: &[u8]) -> Result<(&[u8], u16), ForeignError> {
         let need = "that of the bytes before it; copy the payload again, as bytes";
         return Err(ForeignError::field("checksum", "another", need));
     }
-    Ok((value, u16::from_le_bytes([footer[0], footer[1]])))
+    Ok(value)
 }
 
-/// The RDB version a payload was written with.
-pub fn rdb_version(payload: &[u8]) -> Result<u16, ForeignError> {
-    unsealed(payload).map(|(_, version)| version)
+/// The version in the footer of a payload that was found whole.
+fn rdb_version_of(payload: &[u8]) -> u16 {
+    let footer = payload.last_chunk::<FOOTER_BYTES>();
+    footer.map_or(0, |footer| u16::from_le_bytes([footer[0], footer[1]]))
 }
 
 /// An RDB length: two bits say how many more bytes it has.

@@ -14,6 +14,7 @@
 //!
 //! RedisBloom hashes by Murmur without a secret, so whoever chooses keys can choose bad ones.
 
+mod any;
 mod chunks;
 mod crc64;
 pub mod dump;
@@ -22,6 +23,7 @@ mod link;
 mod lzf;
 mod scheme;
 
+pub(crate) use any::{create_any, from_kept, open_any};
 pub use chunks::{Chunk, Incoming, MAX_CHUNK_BYTES};
 pub use header::{Header, Layout};
 pub use link::{Link, LinkInfo};

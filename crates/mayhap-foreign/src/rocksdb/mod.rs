@@ -19,12 +19,14 @@
 //! # assert_eq!(filter.encode(), block);
 //! ```
 
+mod any;
 mod checksum;
 mod fast_local;
 mod legacy;
 mod ribbon;
 mod sst;
 
+pub(crate) use any::{create_any, from_kept, open_any};
 pub use fast_local::{FastLocal, bits_per_key_for, millibits, probes_of_millibits};
 pub use legacy::Legacy;
 pub use ribbon::Ribbon;
@@ -60,7 +62,7 @@ impl Filter {
         match self {
             Filter::FastLocal(filter) => Ok(filter.insert(key)),
             Filter::Legacy(filter) => Ok(filter.insert(key)),
-            Filter::Ribbon(_) => Err(refused("a ribbon filter cannot take more keys: build anew")),
+            Filter::Ribbon(_) => Err(no_more_keys()),
         }
     }
 
@@ -100,8 +102,16 @@ impl<B: AsRef<[u8]>> Filter<B> {
         if body.is_empty() {
             return Err(ForeignError::field("array", "empty", "bits: this filter holds no keys"));
         }
+        Filter::read_parts(0..body.len(), trailer, part)
+    }
+
+    /// The same, where array and trailer are apart.
+    fn read_parts(
+        body: Range<usize>,
+        trailer: &[u8; TRAILER_BYTES],
+        part: impl FnOnce(Range<usize>) -> Result<B, ForeignError>,
+    ) -> Result<Filter<B>, ForeignError> {
         let bits = 8 * body.len() as u64;
-        let body = 0..body.len();
         match trailer[0] as i8 {
             -1 => {
                 let shape = ClassicShape { bits, probes: fast_local::probes(bits, trailer)? };
@@ -241,6 +251,10 @@ fn rate_by_block(bytes: &[u8], block_bytes: usize, probes: u32) -> f64 {
         (f64::from(ones) / (8.0 * block.len() as f64)).powi(probes as i32)
     };
     blocks.map(rate).sum::<f64>() / count
+}
+
+fn no_more_keys() -> ForeignError {
+    refused("a ribbon filter takes no more keys: build anew")
 }
 
 fn refused(what: &'static str) -> ForeignError {

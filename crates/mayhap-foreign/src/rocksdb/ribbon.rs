@@ -111,6 +111,11 @@ impl<B: AsRef<[u8]>> Ribbon<B> {
         wide * (1.0 + narrow)
     }
 
+    /// Columns of a wide block: bits that must agree.
+    pub(super) fn columns(&self) -> u32 {
+        self.columns as u32
+    }
+
     /// The segments.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.as_ref()

@@ -30,7 +30,7 @@ fn members_and_probes_and_bytes() {
         let payload = dump_of(&case);
         check(&case, &dump::open(&payload).unwrap());
         check(&case, &dump::decode(&payload).unwrap());
-        assert_eq!(dump::rdb_version(&payload).unwrap(), 10);
+        assert_eq!(dump::decode_with_options(&payload).unwrap().1.rdb_version, 10);
 
         let chain = Chain::decode(&case.file).unwrap();
         let info = &case.params["bf_info"];

@@ -11,6 +11,10 @@
 //! The seed is in the payload: it keeps keys from being chosen badly as long as the payload, and
 //! whoever can read the server's files, keeps it.
 
+mod any;
+
+pub(crate) use any::{create_any, from_kept, open_any};
+
 use crate::layers::{self, Layered};
 use crate::{ForeignError, Format, Modulus, Reader, ids, limits};
 use mayhap::sizing::ClassicShape;
