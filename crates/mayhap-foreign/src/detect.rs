@@ -1,7 +1,8 @@
 //! What the bytes say they are.
 
 use crate::{
-    Format, bits_and_blooms, bloomfilter_js, dcso, guava, leveldb, num_base64, orc, poppy, spark,
+    Format, bits_and_blooms, bloomfilter_js, dcso, guava, leveldb, num_base64, orc, parquet, poppy,
+    redisbloom, rocksdb, spark, valkey_bloom,
 };
 
 /// What bytes can be.
@@ -45,6 +46,11 @@ fn says(format: Format, bytes: &[u8]) -> bool {
         Format::Dcso => dcso::says(bytes),
         Format::Poppy => poppy::says(bytes),
         Format::NumBase64 => num_base64::says(bytes),
+        Format::Parquet => parquet::is_parquet(bytes),
+        Format::Rocksdb => rocksdb::is_sst(bytes),
+        Format::Redisbloom => redisbloom::Chain::open(bytes).is_ok(),
+        Format::RedisbloomDump => redisbloom::dump::is_dump(bytes),
+        Format::ValkeyBloom => valkey_bloom::Chain::open(bytes).is_ok(),
         Format::Orc => orc::read(bytes, orc::Column::Bytes).is_ok(),
         _ => false,
     }
@@ -56,6 +62,8 @@ fn fits(format: Format, bytes: &[u8]) -> bool {
         Format::Leveldb | Format::LeveldbOld | Format::Goleveldb | Format::Badger => {
             leveldb::read(bytes, leveldb::Program::Leveldb).is_ok()
         }
+        Format::Rocksdb => rocksdb::Filter::open(bytes).is_ok(),
+        Format::ParquetBitset => !bytes.is_empty() && bytes.len().is_multiple_of(32),
         Format::Kevburnsjr => !bytes.is_empty() && bytes.len().is_multiple_of(4),
         Format::BloomfilterJs | Format::BloomfilterJsOld => bloomfilter_js::says(bytes),
         _ => false,

@@ -1,6 +1,7 @@
 //! Other programs' Bloom filters, byte for byte.
 #![forbid(unsafe_code)]
 
+mod adapter;
 mod base64_text;
 pub mod bits_and_blooms;
 pub mod bloomfilter_js;
@@ -16,15 +17,20 @@ pub mod hash;
 pub mod ids;
 pub mod kevburnsjr;
 mod key;
+mod layers;
 pub mod leveldb;
 mod limits;
 mod modulus;
 pub mod num_base64;
 mod open;
 pub mod orc;
+pub mod parquet;
 pub mod poppy;
 mod reader;
+pub mod redisbloom;
+pub mod rocksdb;
 pub mod spark;
+pub mod valkey_bloom;
 mod walk;
 pub mod wrap;
 

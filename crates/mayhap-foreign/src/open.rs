@@ -1,5 +1,6 @@
 //! Any format by its name: open, make, put together again.
 
+use crate::adapter::Kept;
 use crate::bloomfilter_js::Generation;
 use crate::frame::{Flat, Frame};
 use crate::leveldb::Program;
@@ -7,7 +8,7 @@ use crate::num_base64::List;
 use crate::poppy::{AnyPoppy, Optimisation, Poppy};
 use crate::{
     Bytes, Foreign, ForeignError, Format, KeyType, Leaf, Reader, bits_and_blooms, bloomfilter_js,
-    dcso, guava, kevburnsjr, leveldb, orc, spark, wrap,
+    dcso, guava, kevburnsjr, leveldb, orc, parquet, redisbloom, rocksdb, spark, valkey_bloom, wrap,
 };
 
 /// What a file does not say, and its reader must.
@@ -101,7 +102,11 @@ pub fn open(
             let column = orc::Column::of(options.key_type);
             Box::new(Flat::open(orc::read(bytes, column)?, file)?)
         }
-        other => return Err(ForeignError::Refused { format: other, what: "cannot be opened yet" }),
+        Format::Rocksdb => rocksdb::open_any(file)?,
+        Format::Redisbloom | Format::RedisbloomDump => redisbloom::open_any(format, file)?,
+        Format::ValkeyBloom => valkey_bloom::open_any(file)?,
+        Format::Parquet => Box::new(parquet::Column::open(file, &column_of(file, options)?)?),
+        Format::ParquetBitset => Box::new(Flat::open(parquet::lay(bytes)?, file)?),
     })
 }
 
@@ -145,12 +150,61 @@ pub fn create(
             flat(bloomfilter_js::create(generation, keys, fpr)?)
         }
         Format::Orc => flat(orc::create(keys, fpr, orc::Column::of(options.key_type))?),
-        other => return Err(ForeignError::Refused { format: other, what: "cannot be made yet" }),
+        Format::Rocksdb => rocksdb::create_any(keys, fpr)?,
+        // As BF.RESERVE does: it grows where more keys come than were thought.
+        Format::Redisbloom | Format::RedisbloomDump => {
+            redisbloom::create_any(format, keys, fpr, redisbloom::Scaling::By(2))?
+        }
+        Format::ValkeyBloom => valkey_bloom::create_any(keys, fpr, 2, valkey_bloom::Seed::FIXED)?,
+        Format::ParquetBitset => flat(parquet::create(keys, fpr)?),
+        Format::Parquet => {
+            let what = "a file is made with its data, by a writer of Parquet: make the bits alone \
+                        with --format parquet-bitset";
+            return Err(ForeignError::Refused { format, what });
+        }
+        Format::Mayhap => {
+            let what = "filters of our own are made by the engine";
+            return Err(ForeignError::Refused { format, what });
+        }
     })
 }
 
 fn flat<F: Frame>(filter: crate::frame::Framed<F>) -> Box<dyn Foreign> {
     Box::new(Flat::Own(filter))
+}
+
+/// The column asked for, or the only one that has filters.
+fn column_of(file: &Bytes, options: &Options) -> Result<String, ForeignError> {
+    if let Some(column) = &options.column {
+        return Ok(column.clone());
+    }
+    let inside = parquet::File::read(file.as_ref())?;
+    let mut names: Vec<&str> = inside.filters().iter().map(|found| found.column.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    if let [only] = names[..] {
+        return Ok(only.to_owned());
+    }
+    let hint = match names.len() {
+        0 => "though no column of this one has a filter".to_owned(),
+        _ => format!("one of {}", names.join(", ")),
+    };
+    Err(ForeignError::Missing { format: Format::Parquet, option: "--column", hint })
+}
+
+/// Those of several arrays.
+fn from_kept(
+    format: Format,
+    data: &mut Reader<'_>,
+    kept: Vec<Kept>,
+) -> Result<Box<dyn Foreign>, ForeignError> {
+    match format {
+        Format::Rocksdb => rocksdb::from_kept(data, kept),
+        Format::Redisbloom | Format::RedisbloomDump => redisbloom::from_kept(data, kept),
+        Format::ValkeyBloom => valkey_bloom::from_kept(data, kept),
+        Format::Parquet => Ok(Box::new(parquet::Column::from_parts(data, kept)?)),
+        _ => Err(ForeignError::field("format", format, "that of a foreign filter")),
+    }
 }
 
 /// Put together what [`Foreign::parts`] took apart.
@@ -183,7 +237,11 @@ pub(crate) fn from_parts(
         Format::NumBase64 => {
             return Ok(Box::new(List::from_parts(&leaves, (made_for.0, made_for.1))?));
         }
-        other => return Err(ForeignError::Refused { format: other, what: "cannot be kept yet" }),
+        Format::ParquetBitset => flat::<parquet::Bitset>,
+        _ => {
+            let kept = leaves.into_iter().map(|leaf| (leaf.params, leaf.bytes)).collect();
+            return from_kept(format, data, kept);
+        }
     };
     build(format, data, leaves, made_for)
 }
