@@ -166,6 +166,15 @@ fn unsealed(payload: &[u8]) -> Result<&[u8], ForeignError> {
     Ok(value)
 }
 
+/// What Redis wants behind a value: RDB version and checksum.
+pub fn footer(value: &[u8], rdb_version: u16) -> [u8; FOOTER_BYTES] {
+    let mut footer = [0; FOOTER_BYTES];
+    let (version, crc) = footer.split_at_mut(2);
+    version.copy_from_slice(&rdb_version.to_le_bytes());
+    crc.copy_from_slice(&crc64(crc64(0, value), version).to_le_bytes());
+    footer
+}
+
 /// The version in the footer of a payload that was found whole.
 fn rdb_version_of(payload: &[u8]) -> u16 {
     let footer = payload.last_chunk::<FOOTER_BYTES>();

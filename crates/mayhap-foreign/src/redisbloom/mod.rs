@@ -259,6 +259,20 @@ impl<B: AsRef<[u8]>> Chain<B> {
         &self.links
     }
 
+    /// The link that the next new key makes when the newest is full: for hosts with a limit of
+    /// memory, which must ask before they insert. An error where it may not grow.
+    pub fn next_link(&self) -> Result<LinkInfo, ForeignError> {
+        if self.options & options::NO_SCALING != 0 {
+            let what = "the filter is full and made not to grow: reserve a larger one";
+            return Err(ForeignError::Refused { format: Format::Redisbloom, what });
+        }
+        let newest = self.newest_link().info();
+        let entries = newest.entries.checked_mul(self.growth.into()).ok_or_else(|| {
+            ForeignError::field("capacity of the next link", "2^64 or more", "below")
+        })?;
+        LinkInfo::sized(entries, newest.error * TIGHTENING, self.options)
+    }
+
     /// Keys that were added.
     pub fn items(&self) -> u64 {
         self.links.iter().fold(0, |sum, link| sum.saturating_add(link.info().items))
@@ -324,15 +338,7 @@ impl Layered for Chain {
     }
 
     fn grow(&mut self) -> Result<(), ForeignError> {
-        if self.options & options::NO_SCALING != 0 {
-            let what = "the filter is full and made not to grow: reserve a larger one";
-            return Err(ForeignError::Refused { format: Format::Redisbloom, what });
-        }
-        let newest = self.newest_link().info();
-        let entries = newest.entries.checked_mul(self.growth.into()).ok_or_else(|| {
-            ForeignError::field("capacity of the next link", "2^64 or more", "below")
-        })?;
-        let info = LinkInfo::sized(entries, newest.error * TIGHTENING, self.options)?;
+        let info = self.next_link()?;
         self.links.push(Link::empty(info, self.options)?);
         Ok(())
     }
