@@ -1,6 +1,6 @@
 //! What every foreign filter can do, whatever its format.
 
-use crate::{ForeignError, Format};
+use crate::{Bytes, ForeignError, Format};
 use mayhap::SchemeId;
 use mayhap::format::Array;
 use std::any::Any;
@@ -82,4 +82,13 @@ pub struct Parts<'a> {
     pub keys: u64,
     /// Its arrays. The first two parameters of each are its bits (eight a byte) and its probes.
     pub arrays: Vec<Array<'a>>,
+}
+
+/// An array of a filter in our own file, where it lies.
+#[derive(Clone, Debug)]
+pub struct Leaf {
+    /// Its parameters, as [`Parts`] had them.
+    pub params: Vec<u64>,
+    /// Its bytes.
+    pub bytes: Bytes,
 }

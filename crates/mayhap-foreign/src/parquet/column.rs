@@ -1,8 +1,8 @@
 //! One column of a Parquet file: a filter a row group, asked all together.
 
 use super::{File, Physical, SplitBlock};
-use crate::adapter::{Kept, array, lend};
-use crate::{Bytes, Foreign, ForeignError, Format, Parts, Reader, Summary, ids, layers};
+use crate::adapter::{array, lend};
+use crate::{Bytes, Foreign, ForeignError, Format, Leaf, Parts, Reader, Summary, ids, layers};
 use mayhap::Classic;
 use mayhap::sizing::ClassicShape;
 use std::io::Write;
@@ -62,18 +62,18 @@ impl Column {
     /// Back from the parts it was kept as.
     pub(crate) fn from_parts(
         data: &mut Reader<'_>,
-        arrays: Vec<Kept>,
+        leaves: Vec<Leaf>,
     ) -> Result<Column, ForeignError> {
         let row_groups = data.u64_le("row groups")?;
         let name = String::from_utf8_lossy(data.rest()).into_owned();
-        let filter = |(_, bits): Kept| {
+        let filter = |Leaf { bytes: bits, .. }: Leaf| {
             let shape = ClassicShape { bits: 8 * bits.as_ref().len() as u64, probes: 8 };
             let is_blocks = shape.bits.is_multiple_of(256);
             let filter = is_blocks.then(|| Classic::from_parts(SplitBlock, shape, bits)).flatten();
             let need = "a multiple of 256";
             filter.ok_or_else(|| ForeignError::field("bits of a filter", shape.bits, need))
         };
-        let filters: Vec<_> = arrays.into_iter().map(filter).collect::<Result<_, _>>()?;
+        let filters: Vec<_> = leaves.into_iter().map(filter).collect::<Result<_, _>>()?;
         Ok(Column { file: None, name, physical: None, row_groups, filters })
     }
 
