@@ -92,6 +92,9 @@ impl<O: Own> Foreign for Adapter<O> {
     }
 }
 
+/// An array of our own file that came out of a filter's parts: its parameters and its bytes.
+pub(crate) type Kept = (Vec<u64>, Bytes);
+
 /// A parameter of an array that was kept, by its place.
 pub(crate) fn param(params: &[u64], at: usize) -> Result<u64, ForeignError> {
     let missing = || ForeignError::field("parameters of an array", params.len(), "more");

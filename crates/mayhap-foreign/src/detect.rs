@@ -46,12 +46,12 @@ fn says(format: Format, bytes: &[u8]) -> bool {
         Format::Dcso => dcso::says(bytes),
         Format::Poppy => poppy::says(bytes),
         Format::NumBase64 => num_base64::says(bytes),
-        Format::Orc => orc::read(bytes, orc::Column::Bytes).is_ok(),
-        Format::Rocksdb => rocksdb::says(bytes),
+        Format::Parquet => parquet::is_parquet(bytes),
+        Format::Rocksdb => rocksdb::is_sst(bytes),
         Format::Redisbloom => redisbloom::Chain::open(bytes).is_ok(),
         Format::RedisbloomDump => redisbloom::dump::is_dump(bytes),
         Format::ValkeyBloom => valkey_bloom::Chain::open(bytes).is_ok(),
-        Format::Parquet => parquet::is_parquet(bytes),
+        Format::Orc => orc::read(bytes, orc::Column::Bytes).is_ok(),
         _ => false,
     }
 }
@@ -62,10 +62,10 @@ fn fits(format: Format, bytes: &[u8]) -> bool {
         Format::Leveldb | Format::LeveldbOld | Format::Goleveldb | Format::Badger => {
             leveldb::read(bytes, leveldb::Program::Leveldb).is_ok()
         }
+        Format::Rocksdb => rocksdb::Filter::open(bytes).is_ok(),
+        Format::ParquetBitset => !bytes.is_empty() && bytes.len().is_multiple_of(32),
         Format::Kevburnsjr => !bytes.is_empty() && bytes.len().is_multiple_of(4),
         Format::BloomfilterJs | Format::BloomfilterJsOld => bloomfilter_js::says(bytes),
-        Format::Rocksdb => rocksdb::Filter::open(bytes).is_ok(),
-        Format::ParquetBitset => parquet::read(bytes).is_ok(),
         _ => false,
     }
 }

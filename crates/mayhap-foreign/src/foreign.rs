@@ -1,6 +1,6 @@
 //! What every foreign filter can do, whatever its format.
 
-use crate::{Bytes, ForeignError, Format};
+use crate::{Bytes, ForeignError, Format, KeyType};
 use mayhap::SchemeId;
 use mayhap::format::Array;
 use std::any::Any;
@@ -30,6 +30,11 @@ pub trait Foreign: Any + fmt::Debug + Send + Sync {
 
     /// Write it in a format of its own family; unchanged filters give the bytes they came from.
     fn write_as(&self, format: Format, to: &mut dyn Write) -> Result<(), ForeignError>;
+
+    /// What its keys are, where the file says.
+    fn key_type(&self) -> Option<KeyType> {
+        None
+    }
 
     /// Its arrays, and all else that is needed to put it together again.
     fn parts(&self) -> Parts<'_>;

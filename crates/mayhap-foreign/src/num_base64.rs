@@ -74,9 +74,18 @@ impl Element {
     }
 
     fn write(&self, to: &mut dyn Write) -> Result<(), ForeignError> {
-        write!(to, "{}::", self.keys)?;
-        base64_text::write(to, STANDARD, &[self.filter.as_bytes()])
+        write_element(to, self.keys, self.filter.as_bytes())
     }
+}
+
+/// Write one element, without a line's end.
+pub(crate) fn write_element(
+    to: &mut dyn Write,
+    keys: u64,
+    bits: &[u8],
+) -> Result<(), ForeignError> {
+    write!(to, "{keys}::")?;
+    base64_text::write(to, STANDARD, &[bits])
 }
 
 /// A list of elements, newest first.
@@ -134,7 +143,7 @@ impl List {
             }
             let bytes = newest.filter.as_bytes().len() as u64;
             let probes = newest.filter.shape().probes;
-            let filter = Framed::empty(Kevburnsjr, bytes, probes, self.wish)?;
+            let filter = Framed::empty(Kevburnsjr::Raw, bytes, probes, self.wish)?;
             self.elements.insert(0, Element { keys: 0, filter });
         }
         Ok(self.elements.first_mut().is_some_and(|newest| newest.insert(key)))

@@ -1,5 +1,6 @@
 //! Any format by its name: open, make, put together again.
 
+use crate::adapter::Kept;
 use crate::bloomfilter_js::Generation;
 use crate::frame::{Flat, Frame};
 use crate::leveldb::Program;
@@ -20,11 +21,6 @@ pub struct Options {
     pub column: Option<String>,
     /// What the keys are.
     pub key_type: KeyType,
-    /// By how much each layer is larger than the one before, for filters that are made to grow;
-    /// 0 for one that does not, `None` for what their servers do.
-    pub expansion: Option<u32>,
-    /// What a new valkey-bloom filter's hashes depend on; without it they can be foreseen.
-    pub seed: Option<[u8; 32]>,
 }
 
 impl Options {
@@ -46,31 +42,6 @@ impl Options {
     /// With keys of this type.
     pub fn with_key_type(self, key_type: KeyType) -> Options {
         Options { key_type, ..self }
-    }
-
-    /// With layers so many times as large as the one before, or one layer only for 0.
-    pub fn with_expansion(self, expansion: u32) -> Options {
-        Options { expansion: Some(expansion), ..self }
-    }
-
-    /// With a seed drawn at random.
-    pub fn with_seed(self, seed: [u8; 32]) -> Options {
-        Options { seed: Some(seed), ..self }
-    }
-
-    /// The column, which only its user knows.
-    fn column_of(&self, file: &Bytes) -> Result<parquet::Column, ForeignError> {
-        match &self.column {
-            Some(column) => parquet::Column::open(file, column),
-            None => {
-                let inside = parquet::File::read(file.as_ref())?;
-                Err(ForeignError::Missing {
-                    format: Format::Parquet,
-                    option: "--column",
-                    hint: inside.columns_hint(),
-                })
-            }
-        }
     }
 
     /// The probes, which this format's file does not say.
@@ -134,8 +105,8 @@ pub fn open(
         Format::Rocksdb => rocksdb::open_any(file)?,
         Format::Redisbloom | Format::RedisbloomDump => redisbloom::open_any(format, file)?,
         Format::ValkeyBloom => valkey_bloom::open_any(file)?,
-        Format::Parquet => Box::new(options.column_of(file)?),
-        Format::ParquetBitset => Box::new(Flat::open(parquet::read(bytes)?, file)?),
+        Format::Parquet => Box::new(parquet::Column::open(file, &column_of(file, options)?)?),
+        Format::ParquetBitset => Box::new(Flat::open(parquet::lay(bytes)?, file)?),
     })
 }
 
@@ -180,25 +151,19 @@ pub fn create(
         }
         Format::Orc => flat(orc::create(keys, fpr, orc::Column::of(options.key_type))?),
         Format::Rocksdb => rocksdb::create_any(keys, fpr)?,
+        // As BF.RESERVE does: it grows where more keys come than were thought.
         Format::Redisbloom | Format::RedisbloomDump => {
-            let scaling = match options.expansion {
-                Some(0) => redisbloom::Scaling::Fixed,
-                growth => redisbloom::Scaling::By(growth.unwrap_or(2)),
-            };
-            redisbloom::create_any(format, keys, fpr, scaling)?
+            redisbloom::create_any(format, keys, fpr, redisbloom::Scaling::By(2))?
         }
-        Format::ValkeyBloom => {
-            let seed = options.seed.map_or(valkey_bloom::Seed::FIXED, valkey_bloom::Seed::random);
-            valkey_bloom::create_any(keys, fpr, options.expansion.unwrap_or(2), seed)?
-        }
+        Format::ValkeyBloom => valkey_bloom::create_any(keys, fpr, 2, valkey_bloom::Seed::FIXED)?,
         Format::ParquetBitset => flat(parquet::create(keys, fpr)?),
         Format::Parquet => {
-            let what = "filters of a Parquet file are made with its data, by its writer; make the \
-                        bits of one with parquet-bitset";
+            let what = "a file is made with its data, by a writer of Parquet: make the bits alone \
+                        with --format parquet-bitset";
             return Err(ForeignError::Refused { format, what });
         }
         Format::Mayhap => {
-            let what = "our own filters are made by the engine";
+            let what = "filters of our own are made by the engine";
             return Err(ForeignError::Refused { format, what });
         }
     })
@@ -206,6 +171,40 @@ pub fn create(
 
 fn flat<F: Frame>(filter: crate::frame::Framed<F>) -> Box<dyn Foreign> {
     Box::new(Flat::Own(filter))
+}
+
+/// The column asked for, or the only one that has filters.
+fn column_of(file: &Bytes, options: &Options) -> Result<String, ForeignError> {
+    if let Some(column) = &options.column {
+        return Ok(column.clone());
+    }
+    let inside = parquet::File::read(file.as_ref())?;
+    let mut names: Vec<&str> = inside.filters().iter().map(|found| found.column.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    if let [only] = names[..] {
+        return Ok(only.to_owned());
+    }
+    let hint = match names.len() {
+        0 => "though no column of this one has a filter".to_owned(),
+        _ => format!("one of {}", names.join(", ")),
+    };
+    Err(ForeignError::Missing { format: Format::Parquet, option: "--column", hint })
+}
+
+/// Those of several arrays.
+fn from_kept(
+    format: Format,
+    data: &mut Reader<'_>,
+    kept: Vec<Kept>,
+) -> Result<Box<dyn Foreign>, ForeignError> {
+    match format {
+        Format::Rocksdb => rocksdb::from_kept(data, kept),
+        Format::Redisbloom | Format::RedisbloomDump => redisbloom::from_kept(data, kept),
+        Format::ValkeyBloom => valkey_bloom::from_kept(data, kept),
+        Format::Parquet => Ok(Box::new(parquet::Column::from_parts(data, kept)?)),
+        _ => Err(ForeignError::field("format", format, "that of a foreign filter")),
+    }
 }
 
 /// Put together what [`Foreign::parts`] took apart.
@@ -238,14 +237,10 @@ pub(crate) fn from_parts(
         Format::NumBase64 => {
             return Ok(Box::new(List::from_parts(&leaves, (made_for.0, made_for.1))?));
         }
-        Format::Rocksdb => return rocksdb::from_kept(data, leaves),
-        Format::Redisbloom | Format::RedisbloomDump => return redisbloom::from_kept(data, leaves),
-        Format::ValkeyBloom => return valkey_bloom::from_kept(data, leaves),
-        Format::Parquet => return Ok(Box::new(parquet::Column::from_parts(data, leaves)?)),
         Format::ParquetBitset => flat::<parquet::Bitset>,
-        Format::Mayhap => {
-            let what = "our own file holds one filter, not another file";
-            return Err(ForeignError::Refused { format, what });
+        _ => {
+            let kept = leaves.into_iter().map(|leaf| (leaf.params, leaf.bytes)).collect();
+            return from_kept(format, data, kept);
         }
     };
     build(format, data, leaves, made_for)

@@ -1,8 +1,8 @@
 //! One column of a Parquet file: a filter a row group, asked all together.
 
 use super::{File, Physical, SplitBlock};
-use crate::adapter::{array, lend};
-use crate::{Bytes, Foreign, ForeignError, Format, Leaf, Parts, Reader, Summary, ids, layers};
+use crate::adapter::{Kept, array, lend};
+use crate::{Bytes, Foreign, ForeignError, Format, KeyType, Parts, Reader, Summary, ids, layers};
 use mayhap::Classic;
 use mayhap::sizing::ClassicShape;
 use std::io::Write;
@@ -62,18 +62,18 @@ impl Column {
     /// Back from the parts it was kept as.
     pub(crate) fn from_parts(
         data: &mut Reader<'_>,
-        leaves: Vec<Leaf>,
+        arrays: Vec<Kept>,
     ) -> Result<Column, ForeignError> {
         let row_groups = data.u64_le("row groups")?;
         let name = String::from_utf8_lossy(data.rest()).into_owned();
-        let filter = |Leaf { bytes: bits, .. }: Leaf| {
+        let filter = |(_, bits): Kept| {
             let shape = ClassicShape { bits: 8 * bits.as_ref().len() as u64, probes: 8 };
             let is_blocks = shape.bits.is_multiple_of(256);
             let filter = is_blocks.then(|| Classic::from_parts(SplitBlock, shape, bits)).flatten();
             let need = "a multiple of 256";
             filter.ok_or_else(|| ForeignError::field("bits of a filter", shape.bits, need))
         };
-        let filters: Vec<_> = leaves.into_iter().map(filter).collect::<Result<_, _>>()?;
+        let filters: Vec<_> = arrays.into_iter().map(filter).collect::<Result<_, _>>()?;
         Ok(Column { file: None, name, physical: None, row_groups, filters })
     }
 
@@ -138,6 +138,15 @@ impl Foreign for Column {
                 Err(ForeignError::Refused { format: Format::Parquet, what })
             }
             _ => Err(ForeignError::Untranslatable { from: Format::Parquet, to: format }),
+        }
+    }
+
+    fn key_type(&self) -> Option<KeyType> {
+        match self.physical? {
+            Physical::Int32 => Some(KeyType::I32),
+            Physical::Int64 => Some(KeyType::I64),
+            Physical::ByteArray | Physical::FixedLenByteArray => Some(KeyType::Bytes),
+            _ => None,
         }
     }
 

@@ -138,21 +138,17 @@ impl File {
         if !found.is_empty() {
             return Ok(found);
         }
+        let mut with: Vec<_> = self.found.iter().map(|found| found.column.as_str()).collect();
+        with.dedup();
+        with.sort_unstable();
+        with.dedup();
         let known = self.columns.iter().any(|(column, _)| column == name);
         let has = if known { "without a filter" } else { "not in the file" };
-        let got = format!("{name:?}, {has}; {}", self.columns_hint());
+        let got = match with.len() {
+            0 => format!("{name:?}, {has}; no column has one"),
+            _ => format!("{name:?}, {has}; there are {}", with.join(", ")),
+        };
         Err(ForeignError::field("column", got, "one that has a filter"))
-    }
-
-    /// Which columns there are to ask, for people.
-    pub(crate) fn columns_hint(&self) -> String {
-        let mut names: Vec<_> = self.found.iter().map(|found| found.column.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        match names.len() {
-            0 => "no column of the file has a filter".to_owned(),
-            _ => format!("there are filters of {}", names.join(", ")),
-        }
     }
 }
 

@@ -70,7 +70,7 @@ impl Frame for Bitset {
 }
 
 /// Where the bits of a bare bitset are: everywhere.
-pub(crate) fn read(bitset: &[u8]) -> Result<Laid<Bitset>, ForeignError> {
+pub fn lay(bitset: &[u8]) -> Result<Laid<Bitset>, ForeignError> {
     let bytes = bitset.len() as u64;
     if bytes == 0 || !bytes.is_multiple_of(BLOCK_BYTES) {
         return Err(ForeignError::field("bytes of the bitset", bytes, "a multiple of 32"));
@@ -81,12 +81,12 @@ pub(crate) fn read(bitset: &[u8]) -> Result<Laid<Bitset>, ForeignError> {
 
 /// Read a bare bitset into memory of its own.
 pub fn decode(bitset: &[u8]) -> Result<Framed<Bitset>, ForeignError> {
-    Framed::decode(read(bitset)?, bitset)
+    Framed::decode(lay(bitset)?, bitset)
 }
 
 /// Query a bare bitset where it lies.
 pub fn open(bitset: &[u8]) -> Result<Framed<Bitset, &[u8]>, ForeignError> {
-    let laid = read(bitset)?;
+    let laid = lay(bitset)?;
     Framed::assemble(laid.frame, bitset, laid.probes, laid.made_for)
 }
 

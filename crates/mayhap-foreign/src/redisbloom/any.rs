@@ -1,8 +1,8 @@
 //! RedisBloom's chain for code that learns the format when it runs.
 
 use super::{Chain, Header, Layout, Link, LinkInfo, Scaling, dump};
-use crate::adapter::{Adapter, Body, Own, array, lend, param};
-use crate::{Bytes, Foreign, ForeignError, Format, Leaf, Parts, Reader, Summary};
+use crate::adapter::{Adapter, Body, Kept, Own, array, lend, param};
+use crate::{Bytes, Foreign, ForeignError, Format, Parts, Reader, Summary};
 use mayhap::{Pages, Scheme};
 use std::fmt;
 use std::io::Write;
@@ -40,7 +40,7 @@ pub(crate) fn create_any(
 /// Back from the parts it was kept as.
 pub(crate) fn from_kept(
     data: &mut Reader<'_>,
-    leaves: Vec<Leaf>,
+    arrays: Vec<Kept>,
 ) -> Result<Box<dyn Foreign>, ForeignError> {
     let (options, growth) = (data.u32_le("options")?, data.u32_le("growth")?);
     let layout = match data.u8("layout")? {
@@ -58,13 +58,13 @@ pub(crate) fn from_kept(
     };
     data.end()?;
     let mut links = Vec::new();
-    for Leaf { params, bytes } in &leaves {
+    for (params, bits) in &arrays {
         let small = |at| {
             let number = param(params, at)?;
             u32::try_from(number).map_err(|_| ForeignError::field("parameter", number, "32 bits"))
         };
         links.push(LinkInfo {
-            bytes: bytes.as_ref().len() as u64,
+            bytes: bits.as_ref().len() as u64,
             bits: param(params, 0)?,
             hashes: small(1)?,
             items: param(params, 2)?,
@@ -77,8 +77,8 @@ pub(crate) fn from_kept(
     let header = Header { options, growth, layout, links };
     let items = header.links.iter().fold(0u64, |sum, link| sum.saturating_add(link.items));
     header.check(items)?;
-    let infos = header.links.iter().zip(leaves);
-    let links = infos.map(|(info, leaf)| Link::new(*info, options, leaf.bytes));
+    let infos = header.links.iter().zip(arrays);
+    let links = infos.map(|(info, (_, bits))| Link::new(*info, options, bits));
     let chain = Chain::from_links(&header, links.collect::<Result<_, _>>()?);
     Ok(Box::new(Adapter::<Came<Pages>>::Lent(Came { chain, dump })))
 }

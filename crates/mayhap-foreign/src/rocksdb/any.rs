@@ -1,8 +1,8 @@
 //! RocksDB's filters for code that learns the format when it runs.
 
 use super::{FastLocal, Filter, Legacy, TRAILER_BYTES, fast_local, filter_in_sst, is_sst};
-use crate::adapter::{Adapter, Body, Own, array, lend};
-use crate::{Bytes, Foreign, ForeignError, Format, Leaf, Parts, Reader, Summary, ids};
+use crate::adapter::{Adapter, Body, Kept, Own, array, lend};
+use crate::{Bytes, Foreign, ForeignError, Format, Parts, Reader, Summary, ids};
 use mayhap::format::Array;
 use mayhap::{Classic, Pages, Scheme};
 use std::borrow::Cow;
@@ -28,14 +28,14 @@ pub(crate) fn create_any(keys: u64, fpr: f64) -> Result<Box<dyn Foreign>, Foreig
 /// Back from the parts it was kept as.
 pub(crate) fn from_kept(
     data: &mut Reader<'_>,
-    leaves: Vec<Leaf>,
+    arrays: Vec<Kept>,
 ) -> Result<Box<dyn Foreign>, ForeignError> {
     let trailer: [u8; TRAILER_BYTES] = data.array("trailer")?;
     data.end()?;
-    let [Leaf { bytes, .. }] = <[Leaf; 1]>::try_from(leaves)
-        .map_err(|leaves| ForeignError::field("arrays", leaves.len(), "1"))?;
-    let body = 0..bytes.as_ref().len();
-    let filter = Filter::read_parts(body, &trailer, |range| lend(&bytes, range))?;
+    let [(_, bits)] = <[Kept; 1]>::try_from(arrays)
+        .map_err(|arrays| ForeignError::field("arrays", arrays.len(), "1"))?;
+    let body = 0..bits.as_ref().len();
+    let filter = Filter::read_parts(body, &trailer, |range| lend(&bits, range))?;
     Ok(Box::new(Adapter::<Filter>::Lent(filter)))
 }
 

@@ -242,13 +242,6 @@ pub fn key_may_match(key: impl Key, block: &[u8]) -> bool {
     }
 }
 
-/// Whether bytes are an SST file, or end in a trailer that only a Bloom filter of RocksDB has: a
-/// ribbon filter's fits too many lengths to be known by.
-pub(crate) fn says(bytes: &[u8]) -> bool {
-    let is_bloom = |filter| matches!(filter, Filter::FastLocal(_) | Filter::Legacy(_));
-    is_sst(bytes) || Filter::open(bytes).is_ok_and(is_bloom)
-}
-
 /// How often a stranger passes where each key has all its probes in one block of the array.
 fn rate_by_block(bytes: &[u8], block_bytes: usize, probes: u32) -> f64 {
     let blocks = bytes.chunks_exact(block_bytes.max(1));

@@ -1,9 +1,9 @@
 //! valkey-bloom's chain for code that learns the format when it runs.
 
 use super::{Chain, Layer, Seed, check_counts, check_rates};
-use crate::adapter::{Adapter, Body, Own, array, lend, param};
-use crate::{Bytes, Foreign, ForeignError, Format, Leaf, Parts, Reader, Summary, ids, limits};
-use mayhap::{Classic, Pages};
+use crate::adapter::{Adapter, Body, Kept, Own, array, lend, param};
+use crate::{Bytes, Foreign, ForeignError, Format, Parts, Reader, Summary, ids, limits};
+use mayhap::Pages;
 use std::fmt;
 use std::io::Write;
 
@@ -26,7 +26,7 @@ pub(crate) fn create_any(
 /// Back from the parts it was kept as.
 pub(crate) fn from_kept(
     data: &mut Reader<'_>,
-    leaves: Vec<Leaf>,
+    arrays: Vec<Kept>,
 ) -> Result<Box<dyn Foreign>, ForeignError> {
     let expansion = data.u32_le("expansion")?;
     let (fpr, tightening) = (data.f64_le("rate")?, data.f64_le("tightening ratio")?);
@@ -35,11 +35,11 @@ pub(crate) fn from_kept(
     let seed = Seed { bytes: data.array("seed")?, is_random };
     data.end()?;
     let mut layers = Vec::new();
-    for Leaf { params, bytes } in leaves {
+    for (params, bits) in arrays {
         let probes = limits::probes(param(&params, 1)?)?;
         let count = |at| Ok::<_, ForeignError>(i64::try_from(param(&params, at)?).unwrap_or(-1));
         let (items, capacity) = check_counts(count(2)?, count(3)?)?;
-        layers.push(Layer::new(seed, probes, bytes, items, capacity)?);
+        layers.push(Layer::new(seed, probes, bits, items, capacity)?);
     }
     if layers.is_empty() {
         return Err(ForeignError::field("number of filters", 0, "1 or more"));
@@ -72,7 +72,7 @@ impl<B: AsRef<[u8]> + fmt::Debug + Send + Sync + 'static> Body for Chain<B> {
             bits: filters.clone().map(|filter| filter.shape().bits).sum(),
             probes: self.newest_layer().filter().shape().probes,
             fill: self.fill(),
-            estimate: filters.map(Classic::estimate).sum(),
+            estimate: filters.map(mayhap::Classic::estimate).sum(),
             fpr_now: self.fpr_now(),
         }
     }

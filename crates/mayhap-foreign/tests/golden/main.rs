@@ -13,6 +13,6 @@ mod poppy;
 mod redisbloom;
 mod rocksdb;
 mod spark;
-mod uniform_layers;
+mod uniform;
 mod valkey_bloom;
 mod vectors;

@@ -68,7 +68,7 @@ fn a_column_without_a_filter_is_told_from_one_that_is_not_there() {
     let file = File::read(&case.file).unwrap();
     assert_eq!(file.columns(), [("c".to_owned(), Physical::Int64)]);
     let error = file.of_column("d").unwrap_err().to_string();
-    assert!(error.contains("\"d\", not in the file; there are filters of c"), "{error}");
+    assert!(error.contains("\"d\", not in the file; there are c"), "{error}");
 }
 
 #[test]
