@@ -5,7 +5,7 @@
 //! packet whether it has been here, drops it if so, and else adds itself: a `Packet` filter of
 //! 32 bytes in the header, whatever the length of the path, without a heap. An honest path is
 //! dropped by mistake as often as the filter errs on some hop: with 256 bits and 5 probes a path
-//! of 16 hops about once in two hundred, by the formula below; a sender tries such a packet
+//! of 16 hops about once in three hundred, by the formula below; a sender tries such a packet
 //! again under another seed. What comes off the wire with too many bits set is dropped at once,
 //! since a header of ones would pass for every loop.
 //!
