@@ -102,7 +102,8 @@ fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
         let word = piece.trim_start_matches('\'');
         let column = begin + (piece.len() - word.len()) + 1;
         let word = word.trim_end_matches('\'');
-        let is_word = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphabetic() || c == '\'');
+        let is_word =
+            !word.is_empty() && word.chars().all(|c| c.is_ascii_alphabetic() || c == '\'');
         is_word.then_some((column, word))
     })
 }
@@ -129,7 +130,8 @@ mod tests {
 
     fn checked(text: &str) -> (u64, String) {
         let mut out = Vec::new();
-        let unknown = Speller::new(OUR_WORDS).unwrap().check("f", text.as_bytes(), &mut out).unwrap();
+        let unknown =
+            Speller::new(OUR_WORDS).unwrap().check("f", text.as_bytes(), &mut out).unwrap();
         (unknown, String::from_utf8(out).unwrap())
     }
 
