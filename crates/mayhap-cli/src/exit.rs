@@ -1,5 +1,6 @@
 //! How the program ends: grep's three codes, and errors that say what to do.
 
+use mayhap_store::keys::KeysError;
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
@@ -13,6 +14,8 @@ pub enum Exit {
     No,
     /// It did not work, or not as asked. What went wrong has been said.
     Trouble,
+    /// Somebody sent a signal.
+    Interrupted,
 }
 
 impl Exit {
@@ -24,7 +27,12 @@ impl Exit {
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit as u8)
+        ExitCode::from(match exit {
+            Exit::Yes => 0,
+            Exit::No => 1,
+            Exit::Trouble => 2,
+            Exit::Interrupted => crate::signals::INTERRUPTED,
+        })
     }
 }
 
@@ -76,8 +84,10 @@ pub fn report(error: &anyhow::Error) -> Exit {
     if is_broken_pipe(error) {
         return Exit::Yes;
     }
-    crate::print::error(&message(error), hint_of(error));
-    Exit::Trouble
+    crate::print::error(&message(error), hint_of(error).as_deref());
+    let cancelled = |error: &KeysError| error.is_cancelled();
+    let signal = error.chain().filter_map(|cause| cause.downcast_ref()).any(cancelled);
+    if signal { Exit::Interrupted } else { Exit::Trouble }
 }
 
 /// The error and its causes on one line.
@@ -96,9 +106,12 @@ fn message(error: &anyhow::Error) -> String {
     text
 }
 
-fn hint_of(error: &anyhow::Error) -> Option<&str> {
-    let hinted = error.chain().find_map(|cause| cause.downcast_ref::<Hinted>());
-    hinted.map(|hinted| hinted.hint.as_str())
+/// What the error's own hint says, or else what is known about errors like it.
+fn hint_of(error: &anyhow::Error) -> Option<String> {
+    let own = |cause: &(dyn std::error::Error + 'static)| {
+        Some(cause.downcast_ref::<Hinted>()?.hint.clone())
+    };
+    error.chain().find_map(own).or_else(|| error.chain().find_map(crate::hints::hint_for))
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
@@ -116,7 +129,7 @@ mod tests {
         let error: anyhow::Result<()> = Err(io::Error::other("why")).hint("do this");
         let error = error.context("what").unwrap_err();
         assert_eq!(message(&error), "what: why");
-        assert_eq!(hint_of(&error), Some("do this"));
+        assert_eq!(hint_of(&error).as_deref(), Some("do this"));
     }
 
     #[test]

@@ -4,11 +4,24 @@
 //! them: `globals` (flags of every verb), `keys` (flags of every verb that reads keys),
 //! `numbers` (as people write them), `print` (what is shown), `exit` (how it ends).
 
+mod ask;
+mod budget;
+mod change;
+mod clock;
 mod exit;
+mod fill;
+mod filter_file;
 mod globals;
+mod hints;
 mod keys;
+mod kind;
+mod measure;
 mod numbers;
+mod outcome;
 mod print;
+mod progress;
+mod secret;
+mod signals;
 mod usage;
 mod verbs;
 
@@ -20,7 +33,7 @@ use std::process::ExitCode;
 /// Bloom filters and their family: plan one, build it from lists of keys, check lists against it,
 /// drop the lines that were seen before.
 #[derive(Parser)]
-#[command(name = "mayhap", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "mayhap", version, max_term_width = 100)]
 #[command(after_help = "Exit: 0 yes or done, 1 no, 2 trouble. `mayhap help VERB` tells more.")]
 struct Cli {
     #[command(subcommand)]

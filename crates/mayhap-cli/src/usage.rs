@@ -1,6 +1,8 @@
 //! When the command line itself cannot be understood.
 
+use crate::Cli;
 use crate::exit::Exit;
+use clap::CommandFactory;
 use clap::error::{Error, ErrorKind};
 
 /// Show help where it was asked for, or what is wrong with the flags, and how it ends.
@@ -14,6 +16,16 @@ pub fn report(error: &Error) -> Exit {
         return Exit::Yes;
     }
     anstream::eprint!("{}", hints(&text.ansi().to_string()));
+    Exit::Trouble
+}
+
+/// Where a verb has nothing to read and nobody pipes: its help, as trouble.
+pub fn help(verb: &str) -> Exit {
+    let mut command = Cli::command();
+    command.build();
+    if let Some(verb) = command.find_subcommand_mut(verb) {
+        anstream::eprint!("{}", verb.render_help().ansi());
+    }
     Exit::Trouble
 }
 

@@ -105,14 +105,24 @@ impl ExactSet {
         new
     }
 
+    /// The most bytes held at a time while so many more come in: growing takes a second array.
+    pub fn bytes_with(&self, more: usize) -> usize {
+        match self.places_for(more) {
+            Some(places) => (self.places.len() + places) * size_of::<u128>(),
+            None => self.bytes(),
+        }
+    }
+
+    /// How many places so many more need, if not those there are.
+    fn places_for(&self, more: usize) -> Option<usize> {
+        let (need, have) = (self.keys + more, self.places.len());
+        (need + need / 4 > have).then(|| (have + have / 2).max(need * 2).max(FEWEST))
+    }
+
     /// Never fuller than four fifths, so that a free place is near.
     fn make_room(&mut self, more: usize) {
-        let need = self.keys + more;
-        if need + need / 4 <= self.places.len() {
-            return;
-        }
-        let old = std::mem::take(&mut self.places);
-        self.places = vec![0; (old.len() + old.len() / 2).max(need * 2).max(FEWEST)];
+        let Some(places) = self.places_for(more) else { return };
+        let old = std::mem::replace(&mut self.places, vec![0; places]);
         self.keys = 0;
         for hash in old {
             if hash != 0 {

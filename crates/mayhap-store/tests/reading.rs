@@ -2,7 +2,7 @@
 
 use mayhap_store::keys::{
     Batch, Collecting, Column, Csv, Fields, Framing, Input, KeyBytes, KeysError, Normaliser, Part,
-    Pointer, Reading, Rules, Spelling, Tally, Watch,
+    Pointer, Reading, Rules, Spelling, Survey, Tally, Watch,
 };
 use proptest::prelude::*;
 use std::io::Write;
@@ -442,7 +442,8 @@ fn distinct_keys_are_estimated() {
     let folder = Folder::new();
     let text: String = (0..60_000).map(|i| format!("key {}\n", i % 20_000)).collect();
     let reading = folder.reading(text, Rules::default()).with_threads(2);
-    let distinct = reading.estimate_distinct().unwrap();
+    let Survey { records, distinct } = reading.survey().unwrap();
+    assert_eq!(records, 60_000);
     assert!(distinct.abs_diff(20_000) < 400, "{distinct}");
     assert_eq!(reading.count().unwrap(), 60_000);
     assert!(reading.is_rereadable());

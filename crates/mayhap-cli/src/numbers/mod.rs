@@ -7,8 +7,8 @@ mod size;
 
 pub use count::{count, grouped, rounded};
 pub use duration::{duration, spoken};
-pub use rate::{percent, rate};
-pub use size::{bytes, size};
+pub use rate::{percent, rate, rate_flag};
+pub use size::{bytes, size, size_flag};
 
 /// A number with its unit cut off: `"64MiB"` is 64 and `"MiB"`.
 ///

@@ -47,6 +47,11 @@ pub fn percent(rate: f64) -> String {
     }
 }
 
+/// A rate as a flag takes it, to the last digit: `0.01`, `1e-6`.
+pub fn rate_flag(rate: f64) -> String {
+    if rate < 1e-4 { format!("{rate:e}") } else { rate.to_string() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,5 +75,6 @@ mod tests {
             ["1%", "39.3%", "0.1%", "1e-6", "0", "100%", ">99.9%", "5%", "25%", "1.04%", "3.2e-9"];
         assert_eq!(rates.map(percent), want);
         assert_eq!(rate(&percent(0.001)), Ok(0.001));
+        assert_eq!([0.01, 1e-4, 1e-11].map(rate_flag), ["0.01", "0.0001", "1e-11"]);
     }
 }

@@ -10,8 +10,8 @@ pub fn size(text: &str) -> Result<u64, String> {
     let (letter, base) = match unit.as_str() {
         "" | "b" => ("", 1000.0),
         unit => match unit.strip_suffix("ib") {
-            Some(letter) => (letter, 1024.0),
-            None => (unit.strip_suffix('b').unwrap_or(unit), 1000.0),
+            Some(letter) if !letter.is_empty() => (letter, 1024.0),
+            _ => (unit.strip_suffix('b').unwrap_or(unit), 1000.0),
         },
     };
     let power = ["", "k", "m", "g", "t", "p"].iter().position(|known| *known == letter);
@@ -31,6 +31,22 @@ pub fn bytes(bytes: u64) -> String {
     let scaled = value / scale;
     let digits = if scaled < 9.995 { 2 } else { usize::from(scaled < 99.95) };
     format!("{scaled:.digits$} {unit}")
+}
+
+/// Bytes as a flag takes them, to the last one: `500MB`, `64MiB`, `1234B`.
+pub fn size_flag(bytes: u64) -> String {
+    let units = [
+        (1_000_000_000, "GB"),
+        (1 << 30, "GiB"),
+        (1_000_000, "MB"),
+        (1 << 20, "MiB"),
+        (1_000, "kB"),
+    ];
+    let fits = |(scale, _): &(u64, &str)| bytes > 0 && bytes.is_multiple_of(*scale);
+    match units.into_iter().find(fits) {
+        Some((scale, unit)) => format!("{}{unit}", bytes / scale),
+        None => format!("{bytes}B"),
+    }
 }
 
 #[cfg(test)]
@@ -57,6 +73,15 @@ mod tests {
         for text in ["", "MB", "-1", "1XB", "1MM", "1iB", "nan", "9999999PB"] {
             assert!(size(text).is_err(), "{text:?}: {:?}", size(text));
         }
+    }
+
+    #[test]
+    fn sizes_are_flags_again() {
+        for bytes in [0, 1, 500_000_000, 64 << 20, 1234, 2_000_000_000, u64::MAX / 4096] {
+            let back = size(&size_flag(bytes)).unwrap();
+            assert!(back.abs_diff(bytes) <= bytes >> 50, "{bytes}: {}", size_flag(bytes));
+        }
+        assert_eq!([500_000_000, 64 << 20, 1234].map(size_flag), ["500MB", "64MiB", "1234B"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::{Shell, generate};
 use std::io::Write;
 
-/// Print the completion script for a shell.
+/// Print the completion script for a shell
 ///
 /// bash: mayhap completions bash > ~/.local/share/bash-completion/completions/mayhap
 /// zsh:  mayhap completions zsh > a folder of $fpath, named _mayhap

@@ -28,16 +28,25 @@ impl Reading {
         counted.run(&Nothing, |_| Ok(ControlFlow::Continue(()))).map(|tally| tally.records)
     }
 
-    /// About how many distinct keys there are: within 2% but once in a million times. Reads and
-    /// hashes everything once, and takes 64 KiB however many there are.
-    pub fn estimate_distinct(&self) -> Result<u64, KeysError> {
+    /// How many records there are, and about how many distinct keys: within 2% but once in a
+    /// million times. Reads and hashes everything once, and takes 64 KiB however many there are.
+    pub fn survey(&self) -> Result<Survey, KeysError> {
         let mut distinct = Distinct::new();
-        self.run(&Hashing(Native::default()), |batch| {
+        let tally = self.run(&Hashing(Native::default()), |batch| {
             batch.out.iter().for_each(|hash| distinct.insert(*hash));
             Ok::<_, KeysError>(ControlFlow::Continue(()))
         })?;
-        Ok(distinct.estimate())
+        Ok(Survey { records: tally.records, distinct: distinct.estimate().min(tally.records) })
     }
+}
+
+/// How much there is to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Survey {
+    /// Records.
+    pub records: u64,
+    /// Distinct keys, about.
+    pub distinct: u64,
 }
 
 /// Bits of a hash that pick a register: 2¹⁶ of them make a standard error of 0.4%.

@@ -26,6 +26,7 @@ mod url;
 mod watch;
 
 pub use batch::Batch;
+pub use count::Survey;
 pub use csv::{Column, Csv};
 pub use error::KeysError;
 pub use extract::{Extractor, compound};

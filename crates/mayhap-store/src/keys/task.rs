@@ -19,6 +19,27 @@ pub trait Task: Sync {
     fn end(&self, _out: &mut Self::Out) {}
 }
 
+/// Two tasks at once: both see every key.
+impl<A: Task, B: Task> Task for (A, B) {
+    type Out = (A::Out, B::Out);
+
+    fn begin(&self, out: &mut Self::Out) {
+        self.0.begin(&mut out.0);
+        self.1.begin(&mut out.1);
+    }
+
+    #[inline]
+    fn key(&self, out: &mut Self::Out, key: &[u8]) {
+        self.0.key(&mut out.0, key);
+        self.1.key(&mut out.1, key);
+    }
+
+    fn end(&self, out: &mut Self::Out) {
+        self.0.end(&mut out.0);
+        self.1.end(&mut out.1);
+    }
+}
+
 /// Keeps the hash of each key, by any scheme.
 #[derive(Clone, Copy, Debug)]
 pub struct Hashing<S>(pub S);
