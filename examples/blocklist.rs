@@ -8,7 +8,8 @@
 //!
 //! ```sh
 //! cargo run --release -p mayhap-examples --example blocklist            # against a HashSet
-//! echo http://example.com/ | cargo run --release -p mayhap-examples --example blocklist -- -
+//! # from standard input; exceptions are arguments
+//! cat urls | cargo run --release -p mayhap-examples --example blocklist -- - http://example.com/
 //! ```
 
 use mayhap::format::Notes;
@@ -87,9 +88,11 @@ fn set_bytes(set: &HashSet<String>) -> usize {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
-    let list = Blocklist::new((0..URLS as usize).map(|i| listed(i as u64)))?;
+    let mut list = Blocklist::new((0..URLS as usize).map(|i| listed(i as u64)))?;
     let built = start.elapsed();
-    if std::env::args().nth(1).is_some_and(|argument| argument == "-") {
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next().is_some_and(|argument| argument == "-") {
+        arguments.for_each(|url| list.except(&url));
         let any = filter_lines(&list, io::stdin().lock(), io::stdout().lock())?;
         std::process::exit(i32::from(!any));
     }

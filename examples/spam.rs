@@ -68,8 +68,11 @@ fn people(name: &str, count: u32) -> Vec<String> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (black, white) = (people("spam", 500_000), people("customer", 2_000_000));
-    let gate = Gate::new(black.iter().map(String::as_str), white.iter().map(String::as_str), 0.01)?;
+    let (these, those) = (black.iter().map(String::as_str), white.iter().map(String::as_str));
+    let mut gate = Gate::new(these, those, 0.01)?;
+    gate.reported("turned.bad@host1.example");
     println!("{}", gate.senders);
+    println!("a sender reported today: {:?}", gate.judge("Turned.Bad@host1.example"));
     let stopped = |people: &[String]| {
         people.iter().filter(|sender| gate.judge(sender) != Fate::Delivered).count()
     };
