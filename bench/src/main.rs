@@ -4,10 +4,12 @@
 //! mayhap-bench engine [--quick] [--all] [--only 1e5|5e6|1e8] [--docs DIR]
 //! mayhap-bench cli    [--quick] [--lines 1e7] [--rounds 5] [--docs DIR]
 //! mayhap-bench scale  [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
+//! mayhap-bench cascade [--included 1e7] [--excluded 1e8] [--hashes 16e6] [--docs DIR]
 //! mayhap-bench urls OUTDIR [LINES] [SEED]
 //! ```
 
 mod bars;
+mod cascade;
 mod chart;
 mod charts;
 mod cli;
@@ -40,6 +42,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: mayhap-bench engine [--quick] [--all] [--only 1e5|5e6|1e8] [--docs DIR]
        mayhap-bench cli [--quick] [--lines 1e7] [--rounds 5] [--docs DIR]
        mayhap-bench scale [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
+       mayhap-bench cascade [--included 1e7] [--excluded 1e8] [--hashes 16e6] [--docs DIR]
        mayhap-bench urls OUTDIR [LINES=10000000] [SEED=20261115]";
 
 fn main() -> ExitCode {
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Some((verb, rest)) if verb == "engine" => engine(rest),
         Some((verb, rest)) if verb == "cli" => cli(rest),
         Some((verb, rest)) if verb == "scale" => scale(rest),
+        Some((verb, rest)) if verb == "cascade" => cascade(rest),
         Some((verb, rest)) if verb == "urls" => urls(rest),
         _ => Err(USAGE.to_owned()),
     };
@@ -107,6 +111,23 @@ fn scale(arguments: &[String]) -> Result<(), String> {
         }
     }
     scale::run(options, &docs).map_err(|error| format!("writing the page: {error}"))
+}
+
+fn cascade(arguments: &[String]) -> Result<(), String> {
+    let mut options = cascade::Options::default();
+    let mut docs = docs();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let given = value(argument, rest.next())?;
+        match argument.as_str() {
+            "--included" => options.included = number(given)?,
+            "--excluded" => options.excluded = number(given)?,
+            "--hashes" => options.max_hashes = number(given)?,
+            "--docs" => docs = PathBuf::from(given),
+            _ => return Err(format!("{argument}: unknown\n{USAGE}")),
+        }
+    }
+    cascade::run(options, &docs)
 }
 
 fn urls(arguments: &[String]) -> Result<(), String> {

@@ -1,18 +1,18 @@
-//! `cargo xtask bench engine|cli|scale`: build the measuring program for speed and run it.
+//! `cargo xtask bench WHAT`: build the measuring program for speed and run it.
 
 use crate::Trouble;
 use crate::steps::{cargo, spelled};
 use std::process::ExitCode;
 
-const BENCHES: &[&str] = &["engine", "cli", "scale"];
+const BENCHES: &[&str] = &["engine", "cli", "cascade", "scale"];
 
 /// The rest of the arguments belong to the program.
 pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
     let Some(which) = args.first() else {
-        return Err(Trouble::Usage(format!("bench what? {}", BENCHES.join(" or "))));
+        return Err(Trouble::Usage(format!("bench what? {}", BENCHES.join(", "))));
     };
     if !BENCHES.contains(&which.as_str()) {
-        let known = BENCHES.join(" and ");
+        let known = BENCHES.join(", ");
         return Err(Trouble::Usage(format!("no bench called {which}: there are {known}")));
     }
     // What is measured must be there before the program that measures it.

@@ -26,7 +26,7 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "bench",
-        about: "measure: `bench engine`, `bench cli` or `bench scale`, then arguments for the program",
+        about: "measure one thing, `bench engine` for example; then arguments for the program",
         run: bench::run,
     },
     Verb {
@@ -119,11 +119,8 @@ mod tests {
         assert_eq!(usage(&["tset"]), "there is no chore called tset");
         assert_eq!(usage(&["test", "fast"]), "test takes no arguments, got fast");
         assert_eq!(usage(&["soak", "5"]), "soak takes no arguments, got 5");
-        assert_eq!(usage(&["bench"]), "bench what? engine or cli or scale");
-        assert_eq!(
-            usage(&["bench", "cil"]),
-            "no bench called cil: there are engine and cli and scale"
-        );
+        assert!(usage(&["bench"]).starts_with("bench what? engine, cli, "));
+        assert!(usage(&["bench", "cil"]).starts_with("no bench called cil: there are engine, "));
     }
 
     #[test]

@@ -59,6 +59,7 @@
 //! | [`Windowed`] | only what came lately matters | about 16 bits |
 //! | [`Counting`] | keys are removed again | 38 bits |
 //! | [`Fuse`] | all keys are known beforehand and never change | 7.9 bits, three misses |
+//! | [`Cascade`] | as `Fuse`, and no key of a second list may ever be mistaken | 8.1 bits, against ten times as many |
 //! | [`Packet`] | a few bytes in a header, no heap, no `std` | your choice |
 //! | [`Bitmap`] | integers, close together; exact | about a bit for each possible value |
 //!
@@ -93,6 +94,8 @@ pub use filter::{
     Blocked, Classic, Contains, Counting, Fuse, Insert, MergeError, Part, Remove, Scalable,
     Scatter, Shared, SharedBlocked, SharedClassic, Window, Windowed,
 };
+#[cfg(feature = "std")]
+pub use filter::{Cascade, CascadeError, Decider, First, Making, Prefer, Stash};
 pub use hash::{Hash, Secret};
 #[cfg(feature = "std")]
 pub use kernel::Pages;

@@ -3,8 +3,8 @@
 
 use mayhap::format::{Notes, verify};
 use mayhap::{
-    AnyFilter, Blocked, Classic, Counting, Fuse, Kind, Scalable, Secret, Spec, SpecError, Window,
-    Windowed,
+    AnyFilter, Blocked, Cascade, Classic, Counting, First, Fuse, Hash, Kind, Making, Scalable,
+    Scheme, Secret, Spec, SpecError, Window, Windowed,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -44,6 +44,8 @@ proptest! {
             }
         }
         filters.push(Fuse::from_keys(spec, &keys)?.into());
+        let others = (0..300u64).map(u64::to_be_bytes).filter(|key| !keys.contains(&key.to_vec()));
+        filters.push(Cascade::from_keys(spec, &keys, others)?.into());
         for filter in filters {
             prop_assert!(keys.iter().all(|key| filter.contains_at(key, 7)), "{}", filter.kind());
             let file = filter.encode(&Notes::new());
@@ -171,5 +173,38 @@ fn huge_filters_find_every_key() -> Result<(), SpecError> {
     let last = blocked.as_bytes().chunks(1 << 16).next_back().unwrap_or_default();
     assert!(last.iter().any(|byte| *byte != 0));
     assert!(blocked.estimate().abs_diff(keys) < keys / 500, "{}", blocked.estimate());
+    Ok(())
+}
+
+/// Zero errors on both lists, a million keys against ten; smaller where nobody asks for more.
+#[test]
+fn a_cascade_is_exact_on_both_lists() -> Result<(), Box<dyn std::error::Error>> {
+    let (included, excluded) =
+        if soaking() { (1_000_000, 10_000_000) } else { (100_000, 1_000_000) };
+    for making in [Making::default(), Making::default().with_blocked()] {
+        let spec = Spec::new(included, 0.01)?;
+        let hashes = |first: u64, count: u64| -> Vec<Hash> {
+            (first..first + count).map(|key| spec.scheme().hash(key)).collect()
+        };
+        let (include, exclude) = (hashes(0, included), hashes(1 << 40, excluded));
+        let filter = Cascade::build(
+            spec,
+            making.with_max_hashes(included as usize),
+            |each| include.chunks(10_000).for_each(each),
+            |each| exclude.chunks(10_000).for_each(each),
+        )?;
+        let file = filter.encode(&Notes::new());
+        let opened = Cascade::open(&file[..], None)?;
+        let mut answers = Vec::new();
+        opened.contains_batch(&include, &mut answers);
+        assert!(answers.iter().all(|answer| *answer), "an included key is missing");
+        opened.contains_batch(&exclude, &mut answers);
+        assert!(!answers.iter().any(|answer| *answer), "an excluded key is taken for an included");
+        // Lines take half as much again as an ideal first layer, fingerprints an eighth.
+        let bound = mayhap::sizing::cascade_bound(included, excluded, filter.fpr_now());
+        let bits = filter.bytes() as f64 * 8.0 / included as f64;
+        let is_fuse = matches!(filter.first(), First::Fuse(_));
+        assert!(bits < if is_fuse { 1.19 } else { 1.55 } * bound, "{bits} bits a key of {bound}");
+    }
     Ok(())
 }

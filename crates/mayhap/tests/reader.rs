@@ -8,6 +8,7 @@ struct File(Vec<u8>);
 
 struct Array {
     at: usize,
+    bytes: usize,
     params: Vec<u64>,
 }
 
@@ -21,17 +22,29 @@ impl File {
         self.0[at..at + bytes].iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte))
     }
 
-    /// The arrays, behind everything of the header whose length varies.
-    fn arrays(&self) -> Vec<Array> {
+    /// Where the parameters are, behind everything of the header whose length varies.
+    fn params_at(&self) -> usize {
         let mut at = 80 + self.number(22, 2) as usize + self.number(78, 2) as usize;
         for _ in 0..self.number(72, 2) {
             at += 6 + (self.number(at, 2) + self.number(at + 2, 4)) as usize;
         }
+        at
+    }
+
+    fn params(&self) -> Vec<u64> {
+        let count = self.number(74, 2) as usize;
+        (0..count).map(|i| self.number(self.params_at() + 8 * i, 8)).collect()
+    }
+
+    /// The arrays, behind the parameters.
+    fn arrays(&self) -> Vec<Array> {
+        let mut at = self.params_at();
         at += 8 * self.number(74, 2) as usize;
         let array = |_| {
             let count = self.number(at + 16, 2) as usize;
             let params = (0..count).map(|i| self.number(at + 18 + 8 * i, 8)).collect();
-            let array = Array { at: self.number(at, 8) as usize, params };
+            let [place, bytes] = [at, at + 8].map(|at| self.number(at, 8) as usize);
+            let array = Array { at: place, bytes, params };
             at += 18 + 8 * count;
             array
         };
@@ -44,6 +57,9 @@ impl File {
 
     fn contains(&self, key: &[u8]) -> bool {
         let hash = xxh3_64_with_seed(key, self.number(24, 8));
+        if self.number(10, 2) == 8 {
+            return self.cascade(hash);
+        }
         self.arrays().iter().any(|array| match self.number(10, 2) {
             1 => flat(hash, array).all(|at| self.bit(array, at)),
             2 => self.lines(array, &array.params, hash),
@@ -52,6 +68,28 @@ impl File {
             4 | 5 => self.lines(array, &array.params[3..], hash),
             6 => self.fuse(array, hash),
             kind => panic!("kind {kind}"),
+        })
+    }
+
+    /// The arrays are a first layer where the first parameter says so, a layer of one bit, and
+    /// a stash if there is one more.
+    fn cascade(&self, hash: u64) -> bool {
+        let first = self.params()[0];
+        let arrays = self.arrays();
+        let (layers, stash) = arrays.split_at(if first == 0 { 1 } else { 2 });
+        for stash in stash {
+            let listed = |range: std::ops::Range<u64>| {
+                range.into_iter().any(|i| self.number(stash.at + 8 * i as usize, 8) == hash)
+            };
+            let (added, all) = (stash.params[0], stash.bytes as u64 / 8);
+            if listed(0..added) || listed(added..all) {
+                return listed(0..added);
+            }
+        }
+        let of_fuse = |array: &Array| Array { params: array.params[..2].to_vec(), ..*array };
+        layers.iter().enumerate().all(|(i, layer)| match (i, first) {
+            (0, 2) => self.lines(layer, &layer.params[..3], hash),
+            _ => self.fuse(&of_fuse(layer), hash),
         })
     }
 
@@ -114,11 +152,17 @@ fn fold(a: u64, b: u64) -> u64 {
 #[test]
 fn a_reader_made_from_the_description_agrees() {
     let names = ["classic", "blocked", "blocked-tight", "counting", "fuse"];
-    for name in names.into_iter().chain(["scalable", "windowed-keys", "windowed-time"]) {
+    for name in names.into_iter().chain([
+        "scalable",
+        "windowed-keys",
+        "windowed-time",
+        "cascade",
+        "cascade-blocked",
+    ]) {
         let theirs = File::read(name);
         let ours = AnyFilter::open(&theirs.0[..], None::<Secret>).unwrap();
         let mut wrong = 0;
-        for key in 0..5000u64 {
+        for key in 0..20_000u64 {
             let answer = theirs.contains(&key.to_le_bytes());
             assert_eq!(answer, ours.contains(key), "{name}: {key}");
             wrong += u32::from(answer && key >= 1000);

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "bitmap")]
 use super::Bitmap;
-use super::{Blocked, Classic, Counting, Fuse, MergeError, Scalable, Windowed, same};
+use super::{Blocked, Cascade, Classic, Counting, Fuse, MergeError, Scalable, Windowed, same};
 use crate::Key;
 use crate::hash::Hash;
 use crate::kernel::Pages;
@@ -29,7 +29,7 @@ pub enum Kind {
     Fuse = 6,
     /// `Bitmap`, an exact set of integers.
     Bitmap = 7,
-    /// Exact on two known lists.
+    /// [`Cascade`].
     Cascade = 8,
 }
 
@@ -116,6 +116,8 @@ pub enum AnyFilter<B = Pages> {
     /// Exact. It is never used in place: opening copies it.
     #[cfg(feature = "bitmap")]
     Bitmap(Bitmap),
+    /// Exact on two lists.
+    Cascade(Cascade<B>),
 }
 
 /// The same expression for every kind that hashes, one for the kind that has a clock, and one for
@@ -129,6 +131,7 @@ macro_rules! each {
             AnyFilter::Scalable($filter) => $does,
             AnyFilter::Windowed($window) => $timed,
             AnyFilter::Fuse($filter) => $does,
+            AnyFilter::Cascade($filter) => $does,
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap($ids) => $exact,
         }
@@ -145,6 +148,7 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
             AnyFilter::Scalable(_) => Kind::Scalable,
             AnyFilter::Windowed(_) => Kind::Windowed,
             AnyFilter::Fuse(_) => Kind::Fuse,
+            AnyFilter::Cascade(_) => Kind::Cascade,
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(_) => Kind::Bitmap,
         }
@@ -211,6 +215,7 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
             AnyFilter::Scalable(filter) => Some(filter.scheme()),
             AnyFilter::Windowed(filter) => Some(filter.scheme()),
             AnyFilter::Fuse(filter) => Some(filter.scheme()),
+            AnyFilter::Cascade(filter) => Some(filter.scheme()),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(_) => None,
         }
@@ -226,6 +231,7 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
             AnyFilter::Scalable(filter) => (filter.capacity(), filter.spec().fpr()),
             AnyFilter::Windowed(filter) => of(filter.spec()),
             AnyFilter::Fuse(filter) => of(filter.spec()),
+            AnyFilter::Cascade(filter) => of(filter.spec()),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(_) => (0, 0.0),
         }
@@ -255,6 +261,7 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
             AnyFilter::Scalable(filter) => filter.bytes(),
             AnyFilter::Windowed(filter) => filter.bytes(),
             AnyFilter::Fuse(filter) => filter.as_bytes().len() as u64,
+            AnyFilter::Cascade(filter) => filter.bytes(),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(ids) => ids.bytes(),
         }
@@ -282,6 +289,7 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
 
 const UNHASHED: &str = "hashes nothing: ask for the key itself";
 const STATIC: &str = "is built from all keys at once: build it anew";
+const LISTED: &str = "is built from two whole lists: build it anew, or use its stash until then";
 const TIMED: &str = "of time must be told it: insert with the time";
 const NO_REMOVAL: &str = "cannot give keys up: choose counting or a bitmap";
 #[cfg(feature = "bitmap")]
@@ -304,6 +312,7 @@ impl AnyFilter {
             AnyFilter::Scalable(filter) => Ok(filter.insert(key)),
             AnyFilter::Windowed(filter) => Ok(filter.insert(key, now)),
             AnyFilter::Fuse(_) => Err(self.refuse(STATIC)),
+            AnyFilter::Cascade(_) => Err(self.refuse(LISTED)),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(ids) => ids
                 .insert_key(key)
@@ -327,6 +336,7 @@ impl AnyFilter {
             AnyFilter::Scalable(filter) => Ok(filter.insert_batch(hashes)),
             AnyFilter::Windowed(filter) => Ok(filter.insert_batch(hashes, now)),
             AnyFilter::Fuse(_) => Err(self.refuse(STATIC)),
+            AnyFilter::Cascade(_) => Err(self.refuse(LISTED)),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(_) => Err(self.refuse(UNHASHED)),
         }
@@ -348,6 +358,7 @@ impl AnyFilter {
             AnyFilter::Counting(filter) => Ok(filter.remove(key)),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(ids) => Ok(ids.remove_key(key)),
+            AnyFilter::Cascade(_) => Err(self.refuse(LISTED)),
             _ => Err(self.refuse(NO_REMOVAL)),
         }
     }
@@ -361,6 +372,7 @@ impl AnyFilter {
             AnyFilter::Scalable(filter) => filter.clear(),
             AnyFilter::Windowed(filter) => filter.clear(),
             AnyFilter::Fuse(_) => return Err(self.refuse(STATIC)),
+            AnyFilter::Cascade(_) => return Err(self.refuse(LISTED)),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(ids) => ids.clear(),
         }
@@ -433,6 +445,7 @@ from_kind!(
     Scalable: Scalable<B>,
     Windowed: Windowed<B>,
     Fuse: Fuse<B>,
+    Cascade: Cascade<B>,
 );
 #[cfg(feature = "bitmap")]
 from_kind!(Bitmap: Bitmap);

@@ -1,6 +1,7 @@
 //! Static filter of fingerprints: the smallest kind.
 
-mod build;
+pub(super) mod build;
+pub(super) mod exact;
 mod peel;
 #[cfg(test)]
 mod tests;

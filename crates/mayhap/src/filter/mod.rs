@@ -8,6 +8,7 @@ mod any;
 mod bitmap;
 mod blocked;
 mod bulk;
+mod cascade;
 mod classic;
 mod counting;
 mod fuse;
@@ -23,6 +24,8 @@ pub use any::{AnyFilter, Kind, Refused};
 pub use bitmap::{Bitmap, NotAnInteger};
 pub use blocked::Blocked;
 pub use bulk::{Part, Scatter};
+pub(crate) use cascade::Counts;
+pub use cascade::{Cascade, CascadeError, Decider, First, Making, Prefer, Stash};
 pub use classic::Classic;
 pub use counting::Counting;
 pub use fuse::Fuse;
@@ -123,6 +126,7 @@ macro_rules! by_name {
 
 by_name!(Contains, [B: AsRef<[u8]>], Blocked<B>, Hash);
 by_name!(Contains, [S: Scheme, B: AsRef<[u8]>], Classic<S, B>, S::Hash);
+by_name!(Contains, [B: AsRef<[u8]>], Cascade<B>, Hash);
 by_name!(Contains, [B: AsRef<[u8]>], Counting<B>, Hash);
 by_name!(Contains, [B: AsRef<[u8]>], Fuse<B>, Hash);
 by_name!(Contains, [B: AsRef<[u8]>], Scalable<B>, Hash);

@@ -1,5 +1,6 @@
 //! What each kind writes in its file, and how it is read back.
 
+use super::cascade::cascade;
 use super::error::FormatError;
 use super::header::{Header, MAX_KEYS};
 use super::layers::{scalable, windowed};
@@ -8,7 +9,9 @@ use super::section::{Container, Section};
 use super::writer::{Array, Outline, write};
 #[cfg(feature = "bitmap")]
 use crate::filter::Bitmap;
-use crate::filter::{AnyFilter, Blocked, Classic, Counting, Fuse, Kind, Scalable, Windowed};
+use crate::filter::{
+    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Kind, Scalable, Windowed,
+};
 use crate::hash::Secret;
 use crate::kernel::Pages;
 use crate::scheme::{Native, Scheme, SchemeId};
@@ -372,7 +375,9 @@ impl<T: AsRef<[u8]>> AnyFilter<T> {
             Kind::Fuse => fuse(header, scheme, sections).map(AnyFilter::Fuse),
             #[cfg(feature = "bitmap")]
             Kind::Bitmap => bitmap(header, scheme, sections).map(AnyFilter::Bitmap),
-            other => Err(FormatError::UnknownKind { id: other.id() }),
+            #[cfg(not(feature = "bitmap"))]
+            Kind::Bitmap => Err(FormatError::UnknownKind { id: Kind::Bitmap.id() }),
+            Kind::Cascade => cascade(header, scheme, sections).map(AnyFilter::Cascade),
         }
     }
 }
@@ -386,6 +391,7 @@ impl<B: AsRef<[u8]>> Stored for AnyFilter<B> {
             AnyFilter::Scalable(filter) => filter.outline(),
             AnyFilter::Windowed(filter) => filter.outline(),
             AnyFilter::Fuse(filter) => filter.outline(),
+            AnyFilter::Cascade(filter) => filter.outline(),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(ids) => ids.outline(),
         }
@@ -463,6 +469,7 @@ doors! {
     Scalable, Some(Kind::Scalable), scalable;
     Windowed, Some(Kind::Windowed), windowed;
     Fuse, Some(Kind::Fuse), fuse;
+    Cascade, Some(Kind::Cascade), cascade;
     AnyFilter, None, AnyFilter::build;
 }
 

@@ -2,6 +2,7 @@
 // The file above is a link to the one text, `docs/FORMAT.md` of the repository, so that packing
 // the crate takes it along.
 
+mod cascade;
 mod error;
 mod header;
 mod kinds;

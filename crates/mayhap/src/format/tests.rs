@@ -2,7 +2,8 @@ use super::*;
 #[cfg(feature = "bitmap")]
 use crate::Bitmap;
 use crate::{
-    AnyFilter, Blocked, Classic, Counting, Fuse, Kind, Scalable, Secret, Spec, Window, Windowed,
+    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Kind, Making, Scalable, Scheme, Secret,
+    Spec, Window, Windowed,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -31,6 +32,18 @@ fn samples() -> Vec<(AnyFilter, Option<Secret>)> {
         (0..100u64).for_each(|key| _ = filter.insert_at(key, 10_000).unwrap());
     }
     filters.push((Fuse::from_keys(spec, 0..100u64).unwrap().into(), None));
+    // The first layer of either kind or none, a stash or none.
+    let others = || 100..2000u64;
+    let mut stashed = Cascade::from_keys(spec, 0..99u64, others()).unwrap();
+    stashed.stash_add(99u64);
+    (200..203u64).for_each(|key| _ = stashed.stash_remove(key));
+    filters.push((stashed.into(), None));
+    let loose = Spec::new(100, 0.9).unwrap();
+    filters.push((Cascade::from_keys(loose, 0..100u64, 100..110u64).unwrap().into(), None));
+    let hashes = |keys: std::ops::Range<u64>| keys.map(|key| keyed.scheme().hash(key)).collect();
+    let making = Making::default().with_blocked();
+    let lines = Cascade::from_hashes(keyed, making, hashes(0..100), hashes(others())).unwrap();
+    filters.push((lines.into(), Some(SECRET)));
     filters
 }
 
@@ -448,7 +461,7 @@ proptest! {
 
     #[test]
     fn any_resealed_header_is_survived(
-        sample in 0..10usize,
+        sample in 0..samples().len(),
         changes in proptest::collection::vec((8..200usize, any::<u8>()), 1..6),
     ) {
         let (filter, secret) = &samples()[sample];

@@ -83,6 +83,11 @@ impl Shard {
         Turned(hash.0 ^ self.rule)
     }
 
+    /// The hash that was turned.
+    pub fn turned_back(&self, turned: Turned) -> Hash {
+        Hash(turned.0 ^ self.rule)
+    }
+
     /// A key's slots, in three neighbouring segments, and what they must make together in their
     /// lowest bits.
     ///

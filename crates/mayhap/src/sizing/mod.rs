@@ -1,6 +1,7 @@
 //! Keys ⇄ bits ⇄ probes ⇄ rate: plain numbers in and out, nothing allocated.
 
 mod blocked;
+mod cascade;
 mod classic;
 mod fuse;
 mod occupancy;
@@ -9,6 +10,7 @@ mod scalable;
 mod windowed;
 
 pub use blocked::{BlockedShape, LINE_BITS, MAX_LINES_PER_KEY, MAX_PROBES_PER_LINE};
+pub use cascade::{CascadeShape, FirstShape, cascade_bound};
 pub use classic::ClassicShape;
 pub use fuse::{FuseShape, MAX_WIDTH};
 pub(crate) use fuse::{MAX_SEGMENT_LOG, RECORD_BYTES, SHARD_ALIGN, Segments, directory_bytes};

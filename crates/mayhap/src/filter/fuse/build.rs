@@ -38,7 +38,16 @@ impl Fuse {
     /// can do that, hashes of keys do not) answers "maybe" to everything, and
     /// [`fpr_now`](Fuse::fpr_now) tells.
     pub fn from_hashes(spec: Spec, hashes: &mut [Hash]) -> Result<Fuse, SpecError> {
-        let mut building = Building::new(spec, hashes.len() as u64)?;
+        Fuse::from_hashes_of_width(spec, width(spec)?, hashes)
+    }
+
+    /// The same with fingerprints of so many bits, whatever the spec says.
+    pub(in crate::filter) fn from_hashes_of_width(
+        spec: Spec,
+        width: u32,
+        hashes: &mut [Hash],
+    ) -> Result<Fuse, SpecError> {
+        let mut building = Building::new(spec, width, hashes.len() as u64, 0)?;
         let shards = building.shards;
         building.shards(0..shards, hashes)?;
         building.finish()
@@ -70,6 +79,16 @@ impl Fuse {
     pub fn build(
         spec: Spec,
         max_hashes: usize,
+        pass: impl FnMut(&mut dyn FnMut(Hash)),
+    ) -> Result<Fuse, SpecError> {
+        Fuse::build_of_width(spec, width(spec)?, max_hashes, pass)
+    }
+
+    /// The same with fingerprints of so many bits, whatever the spec says.
+    pub(in crate::filter) fn build_of_width(
+        spec: Spec,
+        width: u32,
+        max_hashes: usize,
         mut pass: impl FnMut(&mut dyn FnMut(Hash)),
     ) -> Result<Fuse, SpecError> {
         let mut kept = Kept::new(max_hashes);
@@ -80,7 +99,7 @@ impl Fuse {
             bins[(hash.0 >> (64 - BIN_BITS)) as usize] += 1;
             kept.push(hash);
         });
-        let mut building = Building::new(spec, first.hashes)?;
+        let mut building = Building::new(spec, width, first.hashes, 0)?;
         let shards = building.shards;
         if kept.is_whole()? {
             building.shards(0..shards, &mut kept.hashes)?;
@@ -107,12 +126,23 @@ impl Fuse {
     }
 }
 
+/// The narrowest fingerprints that meet the wish.
+fn width(spec: Spec) -> Result<u32, SpecError> {
+    let shape = FuseShape::for_rate(spec.capacity(), spec.fpr());
+    shape.map(|shape| shape.width).ok_or(SpecError::Width { got: spec.fpr() })
+}
+
 /// The first pass counts hashes by their top bits, finely enough to tell how many a shard gets.
-const BIN_BITS: u32 = 16;
+pub(in crate::filter) const BIN_BITS: u32 = 16;
 
 /// The shards from `next` on whose hashes surely fit into `max_hashes`, at least one: where they
 /// end, and how many hashes they have at most.
-fn shards_within(bins: &[u64], shards: u64, next: u64, max_hashes: u64) -> (u64, u64) {
+pub(in crate::filter) fn shards_within(
+    bins: &[u64],
+    shards: u64,
+    next: u64,
+    max_hashes: u64,
+) -> (u64, u64) {
     let bin = |hash: u64| (hash >> (64 - BIN_BITS)) as usize;
     let begin = bin(first_hash(next, shards));
     let most = |until: u64| {
@@ -127,19 +157,19 @@ fn shards_within(bins: &[u64], shards: u64, next: u64, max_hashes: u64) -> (u64,
 }
 
 /// The lowest hash that belongs to a shard.
-fn first_hash(shard: u64, shards: u64) -> u64 {
+pub(in crate::filter) fn first_hash(shard: u64, shards: u64) -> u64 {
     (u128::from(shard) << 64).div_ceil(u128::from(shards)) as u64
 }
 
 /// What a pass went through: two passes over the same hashes agree, in whatever order they came.
 #[derive(Clone, Copy, Default, PartialEq)]
-struct Tally {
-    hashes: u64,
+pub(in crate::filter) struct Tally {
+    pub hashes: u64,
     sum: u64,
 }
 
 impl Tally {
-    fn count(&mut self, hash: Hash) {
+    pub fn count(&mut self, hash: Hash) {
         self.hashes += 1;
         self.sum = self.sum.wrapping_add(hash.0);
     }
@@ -188,10 +218,10 @@ impl Kept {
 }
 
 /// A filter half built: its directory, and the shards so far.
-struct Building {
+pub(super) struct Building {
     spec: Spec,
     width: u32,
-    shards: u64,
+    pub shards: u64,
     keys: u64,
     /// The records of the directory so far.
     directory: Vec<[u8; RECORD_BYTES as usize]>,
@@ -202,21 +232,24 @@ struct Building {
 }
 
 impl Building {
-    /// A filter of so many hashes, equal ones among them or not.
-    fn new(spec: Spec, hashes: u64) -> Result<Building, SpecError> {
-        let refused = SpecError::Width { got: spec.fpr() };
-        let shape = FuseShape::for_rate(spec.capacity(), spec.fpr()).ok_or(refused)?;
-        let shape = FuseShape { keys: hashes, ..shape };
+    /// A filter of so many hashes, equal ones among them or not; about the seeds see [`Peeler`].
+    pub fn new(
+        spec: Spec,
+        width: u32,
+        hashes: u64,
+        first_seed: u32,
+    ) -> Result<Building, SpecError> {
+        let shape = FuseShape { keys: hashes, width };
         let shards = shape.shards();
         Ok(Building {
             spec,
-            width: shape.width,
+            width,
             shards,
             keys: 0,
             directory: Vec::new(),
             body: Pages::zeroed(shape.bits() / 8 + shape.bits() / 1024)?,
             end: directory_bytes(shards),
-            peeler: Peeler::new()?,
+            peeler: Peeler::new(first_seed)?,
         })
     }
 
@@ -226,27 +259,32 @@ impl Building {
         let counts = part(rest, self.shards, which);
         for count in counts {
             let (shard, others) = take(&mut rest).split_at_mut(count);
-            self.shard(shard)?;
+            self.shard(shard, |_| 0)?;
             rest = others;
         }
         Ok(())
     }
 
-    /// Build the next shard.
-    fn shard(&mut self, hashes: &mut [Hash]) -> Result<(), SpecError> {
+    /// Build the next shard, each fingerprint changed by what `flip` says of its hash. `false`:
+    /// no place was found for the hashes, and the shard answers "maybe" to everything.
+    pub fn shard(
+        &mut self,
+        hashes: &mut [Hash],
+        flip: impl Fn(Hash) -> u64,
+    ) -> Result<bool, SpecError> {
         let begin = self.end;
         let peeled = self.peeler.peel(hashes)?;
         self.keys += peeled.keys as u64;
         let Some((segments, shard)) = peeled.order else {
             self.directory.push(Shard::blank(peeled.keys > 0).record(begin));
-            return Ok(());
+            return Ok(peeled.keys == 0);
         };
         self.end += segments.bytes(self.width);
         self.reserve(self.end)?;
         let room = &mut self.body.as_mut()[begin as usize..self.end as usize];
-        self.peeler.write(&peeled, self.width, room);
+        self.peeler.write(&peeled, self.width, flip, room);
         self.directory.push(shard.record(begin));
-        Ok(())
+        Ok(true)
     }
 
     /// Room for so many bytes. The first guess is nearly always enough.
@@ -260,7 +298,7 @@ impl Building {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Fuse, SpecError> {
+    pub fn finish(mut self) -> Result<Fuse, SpecError> {
         self.reserve(self.end)?;
         let (records, _) = self.body.as_mut().as_chunks_mut::<{ RECORD_BYTES as usize }>();
         for (record, place) in self.directory.iter().zip(records) {

@@ -21,6 +21,8 @@ const STRETCH: usize = 2048;
 
 /// Room to peel one shard after another, on huge pages where there are.
 pub(super) struct Peeler {
+    /// The number of the first seed.
+    first_seed: u32,
     /// For each slot, the exclusive or of the turned hashes that look at it. All zero between
     /// shards.
     cells: Pages,
@@ -44,10 +46,13 @@ pub(super) struct Peeled {
 }
 
 impl Peeler {
-    pub fn new() -> Result<Peeler, SpecError> {
+    /// `first_seed` is 0, or 1 where the same keys are in another filter beside this: under one
+    /// seed both would err alike.
+    pub fn new(first_seed: u32) -> Result<Peeler, SpecError> {
+        let first_seed = first_seed * TRIES;
         let none = || Pages::zeroed(0);
         let [cells, counts, order, owned, lonely] = [none()?, none()?, none()?, none()?, none()?];
-        Ok(Peeler { cells, counts, order, owned, lonely })
+        Ok(Peeler { first_seed, cells, counts, order, owned, lonely })
     }
 
     /// Find an order for a shard's hashes, and remember it. Equal ones count once.
@@ -92,7 +97,7 @@ impl Peeler {
         let Some(segments) = Segments::roomy(hashes.len() as u64, eighths) else {
             return Ok(None);
         };
-        let shard = Shard::new(segments, number.wrapping_mul(0x9e37_79b9));
+        let shard = Shard::new(segments, (self.first_seed + number).wrapping_mul(0x9e37_79b9));
         self.reserve(segments.slots(), hashes.len() as u64)?;
         self.sort(hashes, segments, shard);
         if self.gather(segments, shard, hashes.len()) && self.order(segments, shard, hashes.len()) {
@@ -188,14 +193,22 @@ impl Peeler {
         done == keys
     }
 
-    /// Write the fingerprints of the shard that was peeled last, and be ready for the next.
-    pub fn write(&mut self, peeled: &Peeled, width: u32, room: &mut [u8]) {
+    /// Write the fingerprints of the shard that was peeled last, each changed by what `flip` says
+    /// of its hash, and be ready for the next.
+    pub fn write(
+        &mut self,
+        peeled: &Peeled,
+        width: u32,
+        flip: impl Fn(Hash) -> u64,
+        room: &mut [u8],
+    ) {
         let Some((segments, shard)) = peeled.order else { return };
         let cells = &mut self.cells.words_mut()[..segments.slots() as usize];
         let (order, owned, keys) = (self.order.words_mut(), self.owned.as_ref(), peeled.keys);
         let mask = (1 << width) - 1;
         for (turned, owned) in order[..keys].iter().zip(&owned[..keys]).rev() {
             let (slots, fingerprint) = shard.slots(Turned(*turned));
+            let fingerprint = fingerprint ^ flip(shard.turned_back(Turned(*turned)));
             let slots = slots.map(|slot| slot as usize);
             let [a, b, c] = slots.map(|slot| cells[slot]);
             // The owned slot is still zero: the sum of all three is that of the other two.

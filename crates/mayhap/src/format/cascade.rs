@@ -1,0 +1,138 @@
+//! The kind with two layers and a stash: an array for each that is there.
+
+use super::error::FormatError;
+use super::header::{Header, MAX_KEYS};
+use super::kinds::{Stored, line_params, lines, params, small, spec, wish};
+use super::writer::{Array, Outline};
+use crate::filter::{Cascade, Counts, First, Fuse, Kind, Stash};
+use crate::hash::Hash;
+use crate::scheme::{Native, Scheme};
+use crate::spec::Spec;
+use std::borrow::Cow;
+
+/// The first layer, as the file's parameters name it: by the number of its kind.
+const NONE: u64 = 0;
+const BLOCKED: u64 = Kind::Blocked.id() as u64;
+const FUSE: u64 = Kind::Fuse.id() as u64;
+
+impl<B: AsRef<[u8]>> Stored for Cascade<B> {
+    fn outline(&self) -> Outline<'_> {
+        let (capacity, fpr) = wish(self.spec());
+        let Counts { included, excluded, in_both } = self.counts();
+        let (first, layer) = match self.first() {
+            First::None => (NONE, None),
+            First::Fuse(fuse) => (FUSE, Some(fuse_array(fuse))),
+            First::Blocked(blocked) => {
+                let mut params = line_params(blocked.shape()).to_vec();
+                params.push(blocked.keys().min(MAX_KEYS));
+                (BLOCKED, Some(Array { params, bytes: Cow::Borrowed(blocked.as_bytes()) }))
+            }
+        };
+        let stash = self.stash();
+        let stash = (!stash.is_empty()).then(|| stash_array(stash));
+        let exact = fuse_array(self.exact());
+        Outline {
+            kind: Kind::Cascade,
+            scheme: self.scheme().id(),
+            fingerprint: self.scheme().fingerprint(),
+            scheme_data: &[],
+            capacity,
+            fpr,
+            keys: self.keys().min(MAX_KEYS),
+            params: vec![first, included, excluded.min(MAX_KEYS), in_both],
+            arrays: layer.into_iter().chain([exact]).chain(stash).collect(),
+        }
+    }
+}
+
+fn fuse_array<B: AsRef<[u8]>>(fuse: &Fuse<B>) -> Array<'_> {
+    let params = vec![fuse.shards(), fuse.width().into(), fuse.keys().min(MAX_KEYS)];
+    Array { params, bytes: Cow::Borrowed(fuse.as_bytes()) }
+}
+
+fn stash_array(stash: &Stash) -> Array<'static> {
+    let hashes = stash.added().iter().chain(stash.removed());
+    let bytes = hashes.flat_map(|hash| hash.0.to_le_bytes()).collect();
+    Array { params: vec![stash.added().len() as u64], bytes: Cow::Owned(bytes) }
+}
+
+/// The next array of a file and its `N` parameters.
+fn next<'a, T, const N: usize>(
+    arrays: &mut impl Iterator<Item = (&'a [u64], T)>,
+) -> Result<([u64; N], T), FormatError> {
+    let missing = || FormatError::field("leaves", "too few", "as many as there are layers");
+    let (given, section) = arrays.next().ok_or_else(missing)?;
+    Ok((params(given)?, section))
+}
+
+pub(super) fn cascade<T: AsRef<[u8]>>(
+    header: &Header,
+    scheme: Native,
+    sections: Vec<T>,
+) -> Result<Cascade<T>, FormatError> {
+    let [first, included, excluded, in_both] = params(&header.params)?;
+    if included.max(excluded).max(in_both) > MAX_KEYS {
+        return Err(FormatError::field("keys of a list", "too many", "at most 2^56"));
+    }
+    let spec = spec(header, scheme)?;
+    let leaves = header.leaves.iter().map(|leaf| leaf.params.as_slice());
+    let mut arrays = leaves.zip(sections);
+    let first = match first {
+        NONE => First::None,
+        FUSE => First::Fuse(fuse(spec, next(&mut arrays)?)?),
+        BLOCKED => {
+            let ([a, b, c, keys], section) = next(&mut arrays)?;
+            First::Blocked(lines(spec, counted(keys)?, [a, b, c], section)?)
+        }
+        other => return Err(FormatError::field("first layer", other, "0, 2 or 6")),
+    };
+    let exact = fuse(spec, next(&mut arrays)?)?;
+    let stash = match arrays.next() {
+        Some((given, section)) => stash(params(given)?, section.as_ref())?,
+        None => Stash::default(),
+    };
+    if arrays.next().is_some() {
+        return Err(FormatError::field("leaves", header.leaves.len(), "two layers and a stash"));
+    }
+    let counts = Counts { included, excluded, in_both };
+    let filter = Cascade::from_parts(spec, first, exact, counts, stash).ok_or_else(|| {
+        let got = format!("{included} included keys");
+        FormatError::field("layers", got, "no more keys than the last has, and that of one bit")
+    })?;
+    if header.keys != filter.keys().min(MAX_KEYS) {
+        return Err(FormatError::field("keys", header.keys, "those included and added"));
+    }
+    Ok(filter)
+}
+
+fn fuse<T: AsRef<[u8]>>(
+    spec: Spec,
+    ([shards, width, keys], section): ([u64; 3], T),
+) -> Result<Fuse<T>, FormatError> {
+    let small_width = small("width", width)?;
+    Fuse::from_bytes(spec, counted(keys)?, shards, small_width, section).ok_or_else(|| {
+        let got = format!("{shards} shards of {width} bits");
+        FormatError::field("shape", got, "as its directory says, 1 to 32 bits wide")
+    })
+}
+
+fn counted(keys: u64) -> Result<u64, FormatError> {
+    if keys > MAX_KEYS {
+        return Err(FormatError::field("keys", keys, "at most 2^56"));
+    }
+    Ok(keys)
+}
+
+fn stash([added]: [u64; 1], bytes: &[u8]) -> Result<Stash, FormatError> {
+    let wrong = || {
+        let need = "hashes in order, added ones and then removed ones, each once";
+        FormatError::field("stash", format!("{added} added in {} bytes", bytes.len()), need)
+    };
+    let (words, rest) = bytes.as_chunks();
+    let split = usize::try_from(added).ok().filter(|added| *added <= words.len());
+    let (Some(split), [], false) = (split, rest, words.is_empty()) else { return Err(wrong()) };
+    let hashes =
+        |words: &[[u8; 8]]| words.iter().map(|word| Hash(u64::from_le_bytes(*word))).collect();
+    let (added, removed) = words.split_at(split);
+    Stash::from_parts(hashes(added), hashes(removed)).ok_or_else(wrong)
+}

@@ -1,0 +1,123 @@
+//! Each sender is answered once a minute, however often it calls.
+//!
+//! Why it is built so: on a broadcast network one question arrives many times, over many paths, and
+//! answering each copy makes a storm. Which senders were answered lately is all that counts, so
+//! it is a filter that forgets (`Windowed`): four generations of 15 seconds, the oldest dropped
+//! whole, no timers and no list of addresses. A sender that was answered is certainly remembered
+//! for a minute. A new one goes unanswered once in a thousand, and asks again: a minute later all
+//! that stood in its way is forgotten. Time is an argument, so a test can tell it. The socket is a
+//! real one; it listens on the loopback only.
+//!
+//! ```sh
+//! cargo run --release -p mayhap-examples --example broadcast_dedup
+//! ```
+
+use mayhap::{Spec, SpecError, Window, Windowed};
+use std::io;
+use std::net::UdpSocket;
+use std::time::{Duration, Instant};
+
+const WINDOW_SECONDS: u64 = 60;
+const GENERATIONS: u32 = 4;
+
+struct Answered {
+    senders: Windowed,
+}
+
+impl Answered {
+    /// For so many senders a minute, even if they come all at once: a generation has room for
+    /// its share of the capacity, and a storm does not spread over the minute.
+    fn new(senders: u64) -> Result<Answered, SpecError> {
+        let window = Window::span(WINDOW_SECONDS, GENERATIONS);
+        let spec = Spec::new(u64::from(GENERATIONS) * senders, 0.001)?;
+        Ok(Answered { senders: Windowed::new(spec, window)? })
+    }
+
+    /// Whether to answer this sender now. A question is known by who asks and what.
+    fn should_answer(&mut self, sender: &str, question: u64, now_seconds: u64) -> bool {
+        let mut key = question.to_le_bytes().to_vec(); // 8 bytes, so no two pairs look alike
+        key.extend_from_slice(sender.as_bytes());
+        self.senders.insert(&key, now_seconds)
+    }
+}
+
+/// Answer whoever asks on this socket until nobody does; questions heard, and answers given.
+fn serve(socket: &UdpSocket, answered: &mut Answered) -> io::Result<(u64, u64)> {
+    let start = Instant::now();
+    let (mut heard, mut given) = (0, 0);
+    let mut question = [0; 8];
+    loop {
+        match socket.recv_from(&mut question) {
+            Ok((8, sender)) => {
+                heard += 1;
+                let (question, now) = (u64::from_le_bytes(question), start.elapsed().as_secs());
+                if answered.should_answer(&sender.to_string(), question, now) {
+                    socket.send_to(b"here", sender)?;
+                    given += 1;
+                }
+            }
+            Ok(_) => {} // not a question
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) =>
+            {
+                return Ok((heard, given));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// So many senders ask one question, each several times.
+fn storm(senders: usize, copies: usize) -> Result<(u64, u64), Box<dyn std::error::Error>> {
+    let socket = UdpSocket::bind("127.0.0.1:0")?;
+    socket.set_read_timeout(Some(Duration::from_millis(500)))?;
+    let address = socket.local_addr()?;
+    let asking = std::thread::spawn(move || -> io::Result<()> {
+        for _ in 0..senders {
+            let sender = UdpSocket::bind("127.0.0.1:0")?;
+            sender.set_read_timeout(Some(Duration::from_secs(10)))?;
+            for _ in 0..copies {
+                sender.send_to(&7u64.to_le_bytes(), address)?;
+            }
+            sender.recv(&mut [0; 8])?; // each is answered, before the next one asks
+        }
+        Ok(())
+    });
+    let counts = serve(&socket, &mut Answered::new(10_000)?)?;
+    asking.join().map_err(|_| "a sender failed")??;
+    Ok(counts)
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let (heard, given) = storm(100, 20)?;
+    println!("{heard} questions heard, {given} answers given");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_storm_is_answered_once_a_sender() -> Result<(), Box<dyn std::error::Error>> {
+        let (heard, given) = storm(30, 10)?;
+        assert!(heard > 150, "{heard} of 300 heard");
+        // Ports may be given out again; a second sender on one is the same to us.
+        assert_eq!(given, 30);
+        Ok(())
+    }
+
+    #[test]
+    fn it_remembers_a_minute_and_forgets_soon_after() -> Result<(), SpecError> {
+        let mut answered = Answered::new(1_000)?;
+        for second in 0..60 {
+            assert_eq!(answered.should_answer("10.0.0.1:53", 1, second), second == 0);
+        }
+        assert!(answered.should_answer("10.0.0.1:53", 2, 59), "another question");
+        assert!(answered.should_answer("10.0.0.1:53", 1, 200), "forgotten");
+        let new =
+            (0..1_000).filter(|i| answered.should_answer(&format!("10.1.{i}"), 1, 210)).count();
+        assert!(new > 990, "{new} of 1000");
+        Ok(())
+    }
+}
