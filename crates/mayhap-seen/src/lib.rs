@@ -32,6 +32,8 @@ mod call;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 mod error;
+#[cfg(feature = "redis")]
+mod golist;
 mod list;
 mod policy;
 mod record;
@@ -47,6 +49,8 @@ pub use call::hash_ids;
 #[cfg(feature = "embedded")]
 pub use embedded::Embedded;
 pub use error::SeenError;
+#[cfg(feature = "redis")]
+pub use golist::GoList;
 pub use list::{Deed, Explanation, List};
 pub use policy::{MAX_IDS, MAX_SLICES, Policy, PolicyError, Seconds, seconds};
 pub use record::{RecordError, decode, encode, entry};

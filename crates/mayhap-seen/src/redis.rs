@@ -1,12 +1,15 @@
 //! Lists on a stock Redis or Valkey, single or cluster; no module needed.
 //!
 //! Which bytes are asked for and what the answers mean is decided in `plan.rs` and the layouts
-//! (`compact.rs`, `golist.rs`), which know no socket; here, and in `tasks.rs` for async programs,
+//! (`compact.rs`, `lists.rs`), which know no socket; here, and in `tasks.rs` for async programs,
 //! they are sent.
 
 mod changing;
 mod compact;
+mod lists;
 mod plan;
+#[cfg(feature = "async")]
+mod tasks;
 
 use crate::SeenError;
 use crate::backend::{Backend, Change, Clock, Visit, system_clock};
@@ -16,6 +19,8 @@ use crate::view::View;
 use changing::Changing;
 use mayhap_redis::{Address, LinkError, Pool};
 use plan::Plan;
+#[cfg(feature = "async")]
+pub use tasks::AsyncSeen;
 
 /// How lists lie on the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

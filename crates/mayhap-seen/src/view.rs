@@ -1,5 +1,7 @@
 //! A list as a backend found it, ready to be asked.
 
+#[cfg(feature = "redis")]
+use crate::golist::GoList;
 use crate::list::{Explanation, List};
 use crate::policy::{Policy, Seconds};
 use crate::{SeenError, record};
@@ -10,6 +12,9 @@ use mayhap::Hash;
 pub enum View {
     /// Our own.
     List(List),
+    /// As programs with the Go package keep it.
+    #[cfg(feature = "redis")]
+    Go(GoList),
 }
 
 impl Default for View {
@@ -23,26 +28,42 @@ impl View {
     pub(crate) fn export(&self) -> Result<Option<Vec<u8>>, SeenError> {
         match self {
             View::List(list) => Ok((!list.is_empty()).then(|| record::encode(list))),
+            #[cfg(feature = "redis")]
+            View::Go(_) => Err(SeenError::Layout {
+                what: "a list of Go filters has nothing to export: only they know their ids; ask both stores while the old lists expire",
+            }),
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             View::List(list) => list.is_empty(),
+            #[cfg(feature = "redis")]
+            View::Go(list) => list.is_empty(),
         }
     }
 
     /// For each id, whether it is marked and whether it is on offer.
-    pub(crate) fn ask(&self, _ids: &[&[u8]], hashes: &[Hash], answer: impl FnMut(bool, bool)) {
+    pub(crate) fn ask(&self, ids: &[&[u8]], hashes: &[Hash], answer: impl FnMut(bool, bool)) {
         match self {
-            View::List(list) => list.ask(hashes, answer),
+            View::List(list) => {
+                _ = ids;
+                list.ask(hashes, answer);
+            }
+            #[cfg(feature = "redis")]
+            View::Go(list) => list.ask(ids, hashes, answer),
         }
     }
 
     /// Why this id is hidden, if it is.
-    pub(crate) fn explain(&self, _id: &[u8], hash: Hash) -> Explanation {
+    pub(crate) fn explain(&self, id: &[u8], hash: Hash) -> Explanation {
         match self {
-            View::List(list) => list.explain(hash),
+            View::List(list) => {
+                _ = id;
+                list.explain(hash)
+            }
+            #[cfg(feature = "redis")]
+            View::Go(list) => list.explain(id, hash),
         }
     }
 
@@ -58,6 +79,12 @@ impl View {
                 oldest: list.oldest(),
                 expires: if list.is_empty() { None } else { list.expires(policy) },
             },
+            #[cfg(feature = "redis")]
+            View::Go(list) => {
+                let (ids, slices, chance) = list.numbers();
+                let offered = list.offers().offered();
+                ListStats { ids, slices, offered, bytes, chance, oldest: None, expires: None }
+            }
         }
     }
 }

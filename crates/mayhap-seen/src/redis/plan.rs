@@ -1,5 +1,6 @@
 //! What to ask a server for each thing to be done, and what its answers mean. No socket here.
 
+use super::lists::{self, Standing};
 use super::{Layout, compact};
 use crate::SeenError;
 use crate::list::List;
@@ -53,7 +54,7 @@ impl Plan {
     pub fn reading(&self, owners: &[&[u8]]) -> Vec<Request> {
         match self.layout {
             Layout::Compact => owners.iter().map(|owner| compact::reading(self, owner)).collect(),
-            Layout::List => todo!(),
+            Layout::List => owners.iter().flat_map(|owner| lists::reading(self, owner)).collect(),
         }
     }
 
@@ -111,13 +112,25 @@ impl Plan {
                 read.map(|read| read.map(|(list, value)| (View::List(list), value.len() as u64)))
                     .collect()
             }
-            Layout::List => todo!(),
+            Layout::List => {
+                let mut replies = replies.into_iter();
+                let mut next = || replies.next().unwrap_or(Ok(Value::Nil));
+                let read = |owner: &&[u8]| {
+                    let standing = Standing::read(owner, next(), next())?;
+                    Ok((standing.view(self, owner, now)?, standing.bytes()))
+                };
+                owners.iter().map(read).collect()
+            }
         }
     }
 
     pub fn forgetting(&self, owner: &[u8]) -> Request {
         let mut del = cmd("DEL");
-        del.arg(self.key(owner));
+        let key = self.key(owner);
+        del.arg(key.as_slice());
+        if self.layout == Layout::List {
+            del.arg(lists::offers_key(&key));
+        }
         Request::command(del)
     }
 

@@ -1,6 +1,6 @@
 //! Many at once: whatever the crowd does, no id is lost.
 
-use crate::stores::{Kind, all, is_soak};
+use crate::stores::{Kind, Store, all, is_soak};
 use std::collections::HashSet;
 use std::sync::Mutex;
 
@@ -8,13 +8,18 @@ const CLIENTS: usize = 16;
 /// Room for all, at a rate so low that an error here is an error of ours.
 const ROOMY: &str = "slices=4,ids=100000,rate=1e-9";
 
+/// A filter for so many in each element makes the list layout slow: `lists.rs` has its crowd.
+fn stores() -> impl Iterator<Item = Store> {
+    all(ROOMY).filter(|store| store.kind != Kind::List)
+}
+
 fn marks() -> usize {
     if is_soak() { 10_000 } else { 250 }
 }
 
 /// Each client marks ids of its own, one call an id; all must be new and all must be found.
 fn all_are_kept(owner: impl Fn(usize, usize) -> String + Sync) {
-    for store in all(ROOMY) {
+    for store in stores() {
         let seen = &store.seen;
         let new: u64 = std::thread::scope(|scope| {
             let client = |client: usize| {
@@ -51,7 +56,7 @@ fn a_crowd_on_many_owners_loses_nothing() {
 
 #[test]
 fn of_a_crowd_that_wants_the_same_each_id_goes_to_one() {
-    for store in all(ROOMY) {
+    for store in stores() {
         let seen = &store.seen;
         let taken = Mutex::new(Vec::new());
         std::thread::scope(|scope| {

@@ -33,9 +33,12 @@ impl Hands {
 pub enum Kind {
     Embedded,
     Compact,
+    List,
 }
 
-pub const KINDS: [Kind; 2] = [Kind::Embedded, Kind::Compact];
+/// Those that keep our own records.
+pub const OURS: [Kind; 2] = [Kind::Embedded, Kind::Compact];
+pub const KINDS: [Kind; 3] = [Kind::Embedded, Kind::Compact, Kind::List];
 
 /// A store, and what keeps it alive.
 pub struct Store {
@@ -58,9 +61,11 @@ impl Kind {
                 let options = options.with_policy(policy).with_clock(hands.clock());
                 Box::new(Embedded::open_with(path, options).unwrap())
             }
-            Kind::Compact => {
+            Kind::Compact | Kind::List => {
+                let layout = if self == Kind::List { "list" } else { "compact" };
                 let url = server.insert(Server::start(&[])?).url();
-                let options = RedisOptions::parse(&(url + "?prefix=t:")).unwrap();
+                let options = RedisOptions::parse(&format!("{url}?prefix=t:&layout={layout}"));
+                let options = options.unwrap();
                 let options = options.with_policy(policy).with_clock(hands.clock());
                 Box::new(Redis::open_with(options).unwrap())
             }
