@@ -3,6 +3,7 @@
 //! ```text
 //! mayhap-bench engine [--quick] [--all] [--only 1e5|5e6|1e8] [--docs DIR]
 //! mayhap-bench scale  [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
+//! mayhap-bench seen   [--owners 1e5] [--ids 200] [--candidates 1000] [--turns 2000] [--docs DIR]
 //! mayhap-bench urls OUTDIR [LINES] [SEED]
 //! ```
 
@@ -28,6 +29,7 @@ mod rates;
 mod report;
 mod rivals;
 mod scale;
+mod seen;
 mod subject;
 mod threads;
 mod urls;
@@ -37,6 +39,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: mayhap-bench engine [--quick] [--all] [--only 1e5|5e6|1e8] [--docs DIR]
        mayhap-bench scale [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
+       mayhap-bench seen [--owners 1e5] [--ids 200] [--candidates 1000] [--turns 2000] [--docs DIR]
        mayhap-bench urls OUTDIR [LINES=10000000] [SEED=20261115]";
 
 fn main() -> ExitCode {
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.split_first() {
         Some((verb, rest)) if verb == "engine" => engine(rest),
         Some((verb, rest)) if verb == "scale" => scale(rest),
+        Some((verb, rest)) if verb == "seen" => seen(rest),
         Some((verb, rest)) if verb == "urls" => urls(rest),
         _ => Err(USAGE.to_owned()),
     };
@@ -87,6 +91,24 @@ fn scale(arguments: &[String]) -> Result<(), String> {
         }
     }
     scale::run(options, &docs).map_err(|error| format!("writing the page: {error}"))
+}
+
+fn seen(arguments: &[String]) -> Result<(), String> {
+    let mut options = seen::Options::default();
+    let mut docs = docs();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let given = value(argument, rest.next())?;
+        match argument.as_str() {
+            "--owners" => options.owners = number(given)?,
+            "--ids" => options.ids = number(given)?,
+            "--candidates" => options.candidates = number(given)?,
+            "--turns" => options.turns = number(given)?,
+            "--docs" => docs = PathBuf::from(given),
+            _ => return Err(format!("{argument}: unknown\n{USAGE}")),
+        }
+    }
+    seen::run(options, &docs)
 }
 
 fn urls(arguments: &[String]) -> Result<(), String> {

@@ -10,6 +10,7 @@ mod man;
 mod merge;
 mod plan;
 mod remove;
+mod seen;
 mod verify;
 
 use crate::exit::Exit;
@@ -28,6 +29,7 @@ pub enum Verb {
     Merge(merge::Merge),
     Verify(verify::Verify),
     Bench(bench::Bench),
+    Seen(seen::Seen),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -45,6 +47,7 @@ impl Verb {
             Verb::Merge(verb) => verb.run(globals),
             Verb::Verify(verb) => verb.run(globals),
             Verb::Bench(verb) => verb.run(globals),
+            Verb::Seen(verb) => verb.run(globals),
             Verb::Completions(verb) => verb.run(),
             Verb::Man(verb) => verb.run(),
         }
