@@ -17,10 +17,12 @@ pub struct Part {
 pub const CLI: Part = Part { name: "cli", title: "The command" };
 /// Two lists told apart.
 pub const CASCADE: Part = Part { name: "cascade", title: "Two lists told apart" };
+/// Who has seen what.
+pub const SEEN: Part = Part { name: "seen", title: "Seen lists" };
 /// Two billion keys.
 pub const SCALE: Part = Part { name: "scale", title: "Two billion URLs" };
 /// In the order of the page, behind what `engine` writes.
-const PARTS: [Part; 3] = [CLI, CASCADE, SCALE];
+const PARTS: [Part; 4] = [CLI, CASCADE, SEEN, SCALE];
 
 impl Part {
     fn start(self) -> String {

@@ -4,7 +4,7 @@ use crate::Trouble;
 use crate::steps::{cargo, spelled};
 use std::process::ExitCode;
 
-const BENCHES: &[&str] = &["engine", "cli", "cascade", "scale"];
+const BENCHES: &[&str] = &["engine", "cli", "cascade", "seen", "scale"];
 
 /// The rest of the arguments belong to the program.
 pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
