@@ -9,7 +9,7 @@ mod dedup;
 mod info;
 mod man;
 mod merge;
-mod plan;
+pub mod plan;
 mod remove;
 mod verify;
 
