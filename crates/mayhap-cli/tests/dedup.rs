@@ -229,7 +229,7 @@ fn what_cannot_be_is_refused_with_a_hint() {
     let state = folder.path("state");
     for (args, why) in [
         (vec!["--exact", "-p", "1%"], "cannot be used with"),
-        (vec!["--exact", "--state", &state], "cannot be used with"),
+        (vec!["--exact", "--state", &state], "hint: leave out --exact"),
         (vec!["--exact", "--window", "5"], "cannot be used with"),
         (vec!["--invert", "--dupes", "x"], "cannot be used with"),
         (vec!["--save-every", "1s"], "required"),

@@ -51,7 +51,7 @@ pub struct Dedup {
     expect: Option<u64>,
 
     /// Never err: keep 128-bit hashes of all lines, 20 bytes each instead of four
-    #[arg(long, conflicts_with_all = ["rate", "state", "window"])]
+    #[arg(long, conflicts_with_all = ["rate", "window"])]
     exact: bool,
 
     /// Remember what was seen from run to run in this filter; made if it is not there
@@ -106,6 +106,12 @@ pub struct Dedup {
 impl Dedup {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("dedup")) };
+        if self.exact && self.state.is_some() {
+            return Err(refuse(
+                "--exact remembers for one run only, and no file keeps what it knows",
+                "leave out --exact: a state with -p 1e-12 errs once in a million million lines",
+            ));
+        }
         let against = self.open_against()?;
         let mut state = self.open_state()?;
         let rules = self.rules(&against, state.as_ref())?;
