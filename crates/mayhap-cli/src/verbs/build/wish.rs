@@ -76,6 +76,11 @@ impl Wish {
                 Plan::for_keys(layout, fpr, bytes)?.keys()
             }
             _ if kind == KindArg::Bitmap => 0,
+            // They all come now, into one part of the window, which must have room for them.
+            (None, Some(Span::Time(_)), ..) if countable => {
+                let parts = u64::from(build.generations());
+                count(reading, globals)?.max(1).saturating_mul(parts)
+            }
             _ if countable => count(reading, globals)?.max(1),
             (None, _, _, Some(bytes), Some(layout)) => Plan::for_keys(layout, RATE, bytes)?.keys(),
             // Built from what came, whatever its number.
