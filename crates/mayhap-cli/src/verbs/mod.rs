@@ -5,6 +5,7 @@ mod bench;
 mod build;
 mod check;
 mod completions;
+mod convert;
 mod dedup;
 mod info;
 mod man;
@@ -28,6 +29,7 @@ pub enum Verb {
     Info(info::Info),
     Merge(merge::Merge),
     Verify(verify::Verify),
+    Convert(convert::Convert),
     Bench(bench::Bench),
     Dedup(dedup::Dedup),
     Completions(completions::Completions),
@@ -46,6 +48,7 @@ impl Verb {
             Verb::Info(verb) => verb.run(globals),
             Verb::Merge(verb) => verb.run(globals),
             Verb::Verify(verb) => verb.run(globals),
+            Verb::Convert(verb) => verb.run(globals),
             Verb::Bench(verb) => verb.run(globals),
             Verb::Dedup(verb) => verb.run(globals),
             Verb::Completions(verb) => verb.run(),
