@@ -95,7 +95,7 @@ impl<B: AsRef<[u8]> + fmt::Debug + Send + Sync + 'static> Body for Came<B> {
             details.push(("rdb version", options.rdb_version.to_string()));
         }
         if chain.header().layout == Layout::Entries32 {
-            details.push(("layout", "49-byte links, of RedisBloom 2.2 and earlier".to_owned()));
+            details.push(("layout", "49-byte links, of RedisBloom 2.2.0 and earlier".to_owned()));
         }
         let newest = chain.newest_link();
         Summary {

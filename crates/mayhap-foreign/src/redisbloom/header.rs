@@ -9,10 +9,10 @@ const FRONT_BYTES: usize = 20;
 /// How wide a link's `entries` is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// 53 bytes a link, as RedisBloom 2.4 and later read and write.
+    /// 53 bytes a link, as RedisBloom 2.2.1 and later read and write.
     #[default]
     Entries64,
-    /// 49 bytes a link: RedisBloom 2.2 and earlier. Later ones refuse it.
+    /// 49 bytes a link: RedisBloom 2.2.0 and earlier. Later ones refuse it.
     Entries32,
 }
 

@@ -5,7 +5,7 @@
 //!
 //! * header: `u64` items, `u32` links, `u32` options, `u32` growth, then for each link `u64` bytes,
 //!   `u64` bits, `u64` items, `f64` error, `f64` bits an entry, `u32` hashes, `u64` entries (`u32` in
-//!   RedisBloom 2.2 and earlier), `u8` n2;
+//!   RedisBloom 2.2.0 and earlier), `u8` n2;
 //! * then the bits of each link, the first in the lowest place of the first byte.
 //!
 //! Source: RedisBloom `src/sb.c`, `deps/bloom/bloom.c`, `src/rebloom.c`. Golden files, and what
