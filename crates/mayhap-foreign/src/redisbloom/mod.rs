@@ -160,7 +160,7 @@ impl Chain {
         }
         for (ours, theirs) in self.links.iter().zip(&other.links) {
             let (ours, theirs) = (ours.info(), theirs.info());
-            if ours.bits != theirs.bits || ours.n2 != theirs.n2 {
+            if (ours.bytes, ours.bits, ours.n2) != (theirs.bytes, theirs.bits, theirs.n2) {
                 return unlike("bits of a link", &ours.bits, &theirs.bits);
             }
             if ours.hashes != theirs.hashes {
@@ -294,7 +294,8 @@ impl<B: AsRef<[u8]>> Chain<B> {
     /// The same chain, to be written in this layout. An old dump must be given the new one before
     /// a RedisBloom of today loads it.
     pub fn with_layout(self, layout: Layout) -> Self {
-        Chain { layout, ..self }
+        let links = self.links.into_iter().map(Link::renewed).collect();
+        Chain { layout, links, ..self }
     }
 
     /// The share of bits that are set, over all links.
