@@ -44,7 +44,9 @@ impl Element {
             Some(at) => (&text[..at], &text[at + 2..]),
             None => return Err(ForeignError::field("element", "no ::", "count::base64")),
         };
-        let digits = count.iter().all(u8::is_ascii_digit) && !count.starts_with(b"00");
+        // One spelling a number, or the list would come out as another.
+        let plain = count == b"0" || !count.starts_with(b"0");
+        let digits = plain && count.iter().all(u8::is_ascii_digit);
         let keys = str::from_utf8(count).ok().filter(|_| digits).and_then(|text| text.parse().ok());
         let keys = keys.filter(|keys| *keys <= 1 << 56).ok_or_else(|| {
             let shown = String::from_utf8_lossy(&count[..count.len().min(40)]);

@@ -1,9 +1,11 @@
 //! No input of 4 KiB costs more than 16 MiB, however much it promises.
 
+use mayhap::format::Notes;
 use mayhap_foreign::parquet::{self, File};
 use mayhap_foreign::redisbloom::{Chain, Scaling, dump};
-use mayhap_foreign::{rocksdb, valkey_bloom};
+use mayhap_foreign::{Bytes, Format, KeyType, Options, detect, open, rocksdb, valkey_bloom, wrap};
 use peak_alloc::PeakAlloc;
+use std::io::Write;
 
 #[global_allocator]
 static PEAK: PeakAlloc = PeakAlloc;
@@ -27,6 +29,16 @@ fn read_as_all(bytes: &[u8]) {
     _ = valkey_bloom::Chain::decode(bytes);
     _ = parquet::decode(bytes);
     _ = File::read(bytes);
+    // And by name, as files are opened; written and kept, too.
+    for format in Format::ALL {
+        let (file, options) = (Bytes::new(bytes.to_vec()), Options::new().with_probes(3));
+        if let Ok(mut filter) = open(format, &file, &options) {
+            _ = filter.summary();
+            _ = filter.insert_batch(&[b"ada"], &mut Vec::new());
+            _ = wrap::write(filter.as_ref(), KeyType::Bytes, &Notes::new(), &mut Vec::new());
+        }
+    }
+    _ = detect(bytes);
 }
 
 /// One test: the peak is the whole program's.
@@ -80,5 +92,26 @@ fn promises() -> Vec<(&'static str, Vec<u8>)> {
     lists.extend(4000u32.to_le_bytes());
     lists.extend(b"PAR1");
     all.push(("lists of structs", lists));
+    // Guava's seven bytes that cost 17 GB elsewhere, and their like.
+    all.push(("longs", vec![1, 5, 0x7f, 0xff, 0xff, 0xff, 0]));
+    all.push(("words", vec![0, 0, 0, 1, 0, 0, 0, 5, 0x7f, 0xff, 0xff, 0xff]));
+    let fields = |fields: &[u64]| fields.iter().flat_map(|f| f.to_be_bytes()).collect::<Vec<u8>>();
+    all.push(("a bitset", fields(&[1 << 50, 3, 1 << 50])));
+    all.push(("a bitset past 2^64", fields(&[u64::MAX, 3, u64::MAX, 0])));
+    let text = |length: &str| format!(r#"{{"m":{},"k":3,"b":"{length}AAAAAAAA"}}"#, 1u64 << 50);
+    all.push(("a bitset in JSON", text("AAQAAAAAAAA").into_bytes()));
+    all.push(("buckets in JSON", format!("[{}0]", "0,".repeat(2000)).into_bytes()));
+    all.push(("an ORC length", vec![8, 3, 0x1a, 0xff, 0xff, 0xff, 0xff, 0x7f]));
+    // A filter of a terabyte and of four megabytes, as zeros that were gzipped.
+    let dcso = |m: u64, zeros: usize| {
+        let mut head: Vec<u8> = [1, 10, 0.1f64.to_bits(), 3, m, 0].map(u64::to_le_bytes).concat();
+        head.resize(head.len() + zeros, 0);
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        gzip.write_all(&head).unwrap();
+        gzip.finish().unwrap()
+    };
+    all.push(("gzip of a terabyte", dcso(8 << 40, 3 << 20)));
+    all.push(("gzip of its megabytes", dcso(24 << 20, 3 << 20)));
+    all.push(("gzip of much appended", dcso(64, 3 << 20)));
     all
 }

@@ -56,6 +56,12 @@ impl<B: AsRef<[u8]>> Container<B> {
 
     /// Check every byte: all that [`open`](Self::open) left out.
     pub fn verify(&self) -> Result<(), FormatError> {
+        self.verify_each(|_| ())
+    }
+
+    /// As [`verify`](Self::verify), telling again and again how many bytes from the start have
+    /// been read: for a progress bar, or to let go of pages that are not needed any more.
+    pub fn verify_each(&self, mut checked: impl FnMut(usize)) -> Result<(), FormatError> {
         let bytes = self.store.as_ref();
         // `open` has found the file to be as long as all of its parts.
         let (covered, rest) =
@@ -70,6 +76,7 @@ impl<B: AsRef<[u8]>> Container<B> {
             if crc32c::crc32c(bytes).to_le_bytes() != *sum {
                 return Err(FormatError::BodyChecksum { block: block as u64 });
             }
+            checked(block * BLOCK as usize + bytes.len());
         }
         let mut end = self.header.header_bytes as usize;
         for leaf in 0..self.header.leaves.len() {

@@ -75,7 +75,7 @@ impl Plan {
                 Shape::Windowed(WindowedShape::for_rate(keys, bits_fpr, generations))
             }
             Layout::Fuse => {
-                Shape::Fuse(FuseShape::for_rate(keys, fpr).ok_or(SpecError::Rate { got: fpr })?)
+                Shape::Fuse(FuseShape::for_rate(keys, fpr).ok_or(SpecError::Width { got: fpr })?)
             }
         };
         Ok(Plan { layout, keys, shape })
@@ -254,6 +254,8 @@ mod tests {
             _ = Plan::for_keys(layout, 1e-12, u64::MAX);
             _ = Plan::for_keys(layout, 0.9, u64::MAX);
         }
+        let too_fine = Plan::for_rate(Layout::Fuse, 10, 1e-11);
+        assert_eq!(too_fine, Err(SpecError::Width { got: 1e-11 }));
         for layout in [Layout::Scalable { growth: 0 }, Layout::Windowed { generations: 0 }] {
             _ = Plan::for_rate(layout, 1_000, 0.01);
             _ = Plan::for_memory(layout, 1_000, 1_000);

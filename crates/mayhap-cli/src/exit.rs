@@ -1,0 +1,140 @@
+//! How the program ends: grep's three codes, and errors that say what to do.
+
+use mayhap_store::keys::KeysError;
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::process::ExitCode;
+
+/// What scripts read: 0 yes, 1 no, 2 trouble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Done; for a question: something matched.
+    Yes,
+    /// The question was answered, and the answer is no.
+    No,
+    /// It did not work, or not as asked. What went wrong has been said.
+    Trouble,
+    /// Somebody sent a signal.
+    Interrupted,
+}
+
+impl Exit {
+    /// 0 for a yes, 1 for a no.
+    pub fn of(yes: bool) -> Exit {
+        if yes { Exit::Yes } else { Exit::No }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(match exit {
+            Exit::Yes => 0,
+            Exit::No => 1,
+            Exit::Trouble => 2,
+            Exit::Interrupted => crate::signals::INTERRUPTED,
+        })
+    }
+}
+
+/// An error with the way out of it.
+#[derive(Debug)]
+struct Hinted {
+    error: anyhow::Error,
+    hint: String,
+}
+
+impl fmt::Display for Hinted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.error)
+    }
+}
+
+impl std::error::Error for Hinted {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
+    }
+}
+
+/// Say what to do about an error.
+pub trait Hint<T> {
+    /// The hint is printed below the error, on a line of its own.
+    fn hint(self, hint: impl Into<String>) -> anyhow::Result<T>;
+}
+
+impl<T, E: Into<anyhow::Error>> Hint<T> for Result<T, E> {
+    fn hint(self, hint: impl Into<String>) -> anyhow::Result<T> {
+        self.map_err(|error| hinted(error.into(), hint))
+    }
+}
+
+/// An error with its hint.
+pub fn hinted(error: anyhow::Error, hint: impl Into<String>) -> anyhow::Error {
+    Hinted { error, hint: hint.into() }.into()
+}
+
+/// An error made of two sentences: what is wrong, and what to do.
+pub fn refuse(what: impl fmt::Display, hint: impl Into<String>) -> anyhow::Error {
+    hinted(anyhow::anyhow!("{what}"), hint)
+}
+
+/// The code for what went wrong, after saying it on standard error.
+///
+/// A reader that has left (`| head`) is told nothing and is no trouble: it had enough.
+pub fn report(error: &anyhow::Error) -> Exit {
+    if is_broken_pipe(error) {
+        return Exit::Yes;
+    }
+    crate::print::error(&message(error), hint_of(error).as_deref());
+    let cancelled = |error: &KeysError| error.is_cancelled();
+    let signal = error.chain().filter_map(|cause| cause.downcast_ref()).any(cancelled);
+    if signal { Exit::Interrupted } else { Exit::Trouble }
+}
+
+/// The error and its causes on one line.
+fn message(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        // Some errors repeat their cause; nobody needs to read it twice.
+        if !text.ends_with(&cause) {
+            if !text.is_empty() {
+                text.push_str(": ");
+            }
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+/// What the error's own hint says, or else what is known about errors like it.
+fn hint_of(error: &anyhow::Error) -> Option<String> {
+    let own = |cause: &(dyn std::error::Error + 'static)| {
+        Some(cause.downcast_ref::<Hinted>()?.hint.clone())
+    };
+    error.chain().find_map(own).or_else(|| error.chain().find_map(crate::hints::hint_for))
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    causes.any(|error| error.kind() == ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn a_hint_survives_its_contexts() {
+        let error: anyhow::Result<()> = Err(io::Error::other("why")).hint("do this");
+        let error = error.context("what").unwrap_err();
+        assert_eq!(message(&error), "what: why");
+        assert_eq!(hint_of(&error).as_deref(), Some("do this"));
+    }
+
+    #[test]
+    fn a_reader_that_left_is_no_trouble() {
+        let error: anyhow::Result<()> = Err(io::Error::from(ErrorKind::BrokenPipe)).context("out");
+        assert_eq!(report(&error.unwrap_err()), Exit::Yes);
+    }
+}

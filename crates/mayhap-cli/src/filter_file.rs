@@ -1,0 +1,64 @@
+//! The one place where a filter's file is opened: to be asked, or to be changed.
+
+use crate::secret::KeyFile;
+use mayhap::format::{Header, Section, read_header};
+use mayhap::{AnyFilter, SchemeId, Secret};
+use mayhap_store::map::{self, Check, MapError, Mapped};
+use mayhap_store::memory::Budget;
+use std::path::{Path, PathBuf};
+
+/// A filter where it lies: mapped, so that it opens at once and takes little memory.
+pub struct FilterFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What its file says.
+    pub header: Header,
+    /// The filter itself.
+    pub filter: AnyFilter<Section<Mapped>>,
+}
+
+impl FilterFile {
+    /// Open a filter to ask it.
+    pub fn open(path: &Path, key_file: &KeyFile, check: Check) -> anyhow::Result<FilterFile> {
+        let mapped = map::bytes(path)?;
+        let format = |error| MapError::Format { path: path.to_owned(), error };
+        let header = read_header(mapped.as_ref()).map_err(format)?;
+        let secret = secret(&header, path, key_file)?;
+        let opened = map::open_mapped(mapped, secret, check).map_err(format)?;
+        Ok(FilterFile { path: path.to_owned(), header: opened.header, filter: opened.filter })
+    }
+}
+
+/// Copy a filter into memory, to change it.
+pub fn load(
+    mapped: &Mapped,
+    path: &Path,
+    key_file: &KeyFile,
+    budget: Budget,
+) -> anyhow::Result<(AnyFilter, Header)> {
+    let format = |error| MapError::Format { path: path.to_owned(), error };
+    let header = read_header(mapped.as_ref()).map_err(format)?;
+    let secret =
+        if header.is_keyed() || key_file.is_named() { Some(key_file.read(path)?) } else { None };
+    Ok(map::load_mapped(mapped, path, secret, budget)?)
+}
+
+/// Check every byte of a file, whoever has its secret.
+pub fn verify(path: &Path) -> Result<Header, MapError> {
+    let format = |error| MapError::Format { path: path.to_owned(), error };
+    let mapped = map::bytes(path)?;
+    let header = read_header(mapped.as_ref()).map_err(format)?;
+    if header.scheme == SchemeId::XXH3 {
+        // Lets go of what it has read: memory stays small, whatever the size.
+        map::open_mapped(mapped, None, Check::Everything).map_err(format)?;
+        return Ok(header);
+    }
+    mayhap::format::verify(mapped.as_ref()).map_err(format)
+}
+
+/// The secret of a keyed filter. One that was named is read in any case: whoever believes a filter
+/// to be keyed shall be told if it is not.
+fn secret(header: &Header, path: &Path, key_file: &KeyFile) -> anyhow::Result<Option<Secret>> {
+    let needed = header.is_keyed() || key_file.is_named();
+    needed.then(|| key_file.read(path)).transpose()
+}

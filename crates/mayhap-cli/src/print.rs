@@ -1,0 +1,142 @@
+//! What is shown and where: data on standard output, everything else on standard error.
+
+use crate::globals::Globals;
+use crate::numbers::grouped;
+use anstyle::{AnsiColor, Style};
+use anyhow::Context;
+use mayhap_store::keys::{Part, Rules, Spelling};
+use serde_json::Value;
+use std::fmt::Display;
+
+/// For what is wrong.
+pub const BAD: Style = AnsiColor::Red.on_default().bold();
+/// For what may be wrong.
+pub const WARN: Style = AnsiColor::Yellow.on_default().bold();
+/// For the way out, and for what is well.
+pub const GOOD: Style = AnsiColor::Green.on_default();
+/// For titles.
+pub const TITLE: Style = Style::new().bold();
+/// For what can be skipped.
+pub const FAINT: Style = Style::new().dimmed();
+
+/// Text in a style; the stream it is written to decides whether that shows.
+pub fn styled(style: Style, text: impl Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// `error: …`, and below it `hint: …`.
+pub fn error(what: &str, hint: Option<&str>) {
+    anstream::eprintln!("{} {what}", styled(BAD, "error:"));
+    if let Some(hint) = hint {
+        anstream::eprintln!("{} {hint}", styled(GOOD, "hint:"));
+    }
+}
+
+/// `warning: …`, and below it `hint: …`.
+pub fn warning(what: &str, hint: Option<&str>) {
+    anstream::eprintln!("{} {what}", styled(WARN, "warning:"));
+    if let Some(hint) = hint {
+        anstream::eprintln!("{} {hint}", styled(GOOD, "hint:"));
+    }
+}
+
+/// Write a whole text to standard output at once.
+pub fn out(text: &str) -> anyhow::Result<()> {
+    use std::io::Write;
+    let mut to = anstream::stdout().lock();
+    to.write_all(text.as_bytes()).and_then(|()| to.flush()).context("writing to standard output")
+}
+
+/// Write one JSON value to standard output.
+pub fn json(value: &Value) -> anyhow::Result<()> {
+    out(&format!("{value:#}\n"))
+}
+
+/// Lines of cells, in columns as wide as their widest cell: the first to the left, numbers to the
+/// right. The first line is the head.
+pub fn table(lines: &[Vec<String>]) -> String {
+    let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        lines.iter().filter_map(|line| line.get(column)).map(|cell| shown(cell)).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        let mut row = String::new();
+        for (column, cell) in line.iter().enumerate() {
+            let room = " ".repeat(widths[column] - shown(cell));
+            let gap = if column == 0 { "" } else { "  " };
+            let (left, right) = if column == 0 { ("", &*room) } else { (&*room, "") };
+            row.push_str(&format!("{gap}{left}{cell}{right}"));
+        }
+        let row = row.trim_end();
+        text.push_str(&if at == 0 { styled(TITLE, row) } else { row.to_owned() });
+        text.push('\n');
+    }
+    text
+}
+
+/// How many columns a text takes, its colours not counted.
+fn shown(text: &str) -> usize {
+    anstream::adapter::strip_str(text).to_string().chars().count()
+}
+
+/// A share from 0 to 1 as a bar, in eighths of a column.
+pub fn bar(share: f64, columns: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
+    let eighths = (share * columns as f64 * 8.0).round() as usize;
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
+/// Bytes into a JSON object: as text where they are, in hex under `<name>_hex` where not.
+pub fn put_text(object: &mut Value, name: &str, bytes: &[u8]) {
+    match str::from_utf8(bytes) {
+        Ok(text) => object[name] = text.into(),
+        Err(_) => {
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            object[format!("{name}_hex")] = hex.into();
+        }
+    }
+}
+
+/// Say how many lines had no key where the rules look for one.
+pub fn unparsed(lines: u64, rules: &Rules, globals: &Globals) {
+    if lines == 0 || globals.quiet {
+        return;
+    }
+    let what = match (&rules.part, rules.spelling) {
+        (Part::Fields(_), _) => "the fields asked for",
+        (Part::Csv(_), _) => "the column asked for",
+        (Part::Json(_), _) => "the JSON value asked for",
+        (_, Spelling::I64 | Spelling::I32 { .. } | Spelling::I32Be) => "a decimal number",
+        (_, Spelling::Hex) => "a key in hex",
+        (_, Spelling::Utf16) => "valid UTF-8",
+        _ => "anything to normalise",
+    };
+    let (noun, kept) = if lines == 1 { ("line", "it stands") } else { ("lines", "they stand") };
+    warning(&format!("{} {noun} without {what}, taken as {kept}", grouped(lines)), None);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_whatever_their_colour() {
+        let cell = str::to_owned;
+        let lines = [vec![cell("kind"), cell("rate")], vec![styled(BAD, "x"), cell("1%")]];
+        let text = table(&lines);
+        let plain = anstream::adapter::strip_str(&text).to_string();
+        assert_eq!(plain, "kind  rate\nx       1%\n");
+    }
+
+    #[test]
+    fn bars_are_as_long_as_their_share() {
+        assert_eq!(bar(0.5, 10), "█████");
+        assert_eq!(bar(0.06, 10), "▋");
+        assert_eq!(bar(0.0, 10), "");
+        assert_eq!(bar(f64::NAN, 10), "");
+        assert_eq!(bar(7.0, 3), "███");
+    }
+}

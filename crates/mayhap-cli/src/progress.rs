@@ -1,0 +1,83 @@
+//! How far long work is: on standard error, where that is a terminal, and only once it is long.
+
+use crate::globals::Globals;
+use crate::numbers;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mayhap_store::keys::Watch;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Nothing is drawn for work that is done before anybody wonders.
+const PATIENCE: Duration = Duration::from_millis(500);
+const STEP: Duration = Duration::from_millis(100);
+
+/// A bar that is there for as long as this value.
+pub struct Progress {
+    thread: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Progress {
+    /// Show how far reading is, unless nobody looks. `prints` says that lines go to standard
+    /// output meanwhile: if that is a terminal too, they are progress enough.
+    pub fn of(watch: &Arc<Watch>, what: &'static str, prints: bool, globals: &Globals) -> Progress {
+        let shown = std::io::stderr().is_terminal()
+            && !globals.no_progress
+            && !globals.quiet
+            && !(prints && std::io::stdout().is_terminal());
+        if !shown {
+            return Progress { thread: None };
+        }
+        let watch = Arc::clone(watch);
+        let (end, ended) = channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let start = Instant::now();
+            let mut bar = None;
+            while ended.recv_timeout(STEP) == Err(RecvTimeoutError::Timeout) {
+                if start.elapsed() >= PATIENCE {
+                    draw(bar.get_or_insert_with(|| new_bar(&watch, what)), &watch);
+                }
+            }
+            if let Some(bar) = bar {
+                bar.finish_and_clear();
+            }
+        });
+        Progress { thread: Some((end, thread)) }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some((end, thread)) = self.thread.take() {
+            drop(end);
+            _ = thread.join();
+        }
+    }
+}
+
+fn new_bar(watch: &Watch, what: &'static str) -> ProgressBar {
+    let (bar, template) = match watch.total_bytes() {
+        Some(bytes) => (
+            ProgressBar::new(bytes),
+            "{prefix} {wide_bar} {percent:>3}%  {decimal_bytes_per_sec}, {msg}, {eta} left",
+        ),
+        None => (
+            ProgressBar::new_spinner(),
+            "{prefix} {spinner} {decimal_bytes} read, {decimal_bytes_per_sec}, {msg}",
+        ),
+    };
+    bar.set_draw_target(ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.set_prefix(what);
+    bar
+}
+
+fn draw(bar: &ProgressBar, watch: &Watch) {
+    bar.set_position(watch.read_bytes());
+    bar.set_message(format!("{} lines", numbers::rounded(watch.records())));
+    bar.tick();
+}

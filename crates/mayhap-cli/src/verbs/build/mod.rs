@@ -1,0 +1,246 @@
+//! `mayhap build -o FILE [INPUT…]`.
+
+mod fuse;
+pub(super) mod wish;
+
+use crate::budget::MaxMemory;
+use crate::clock::now_s;
+use crate::exit::{Exit, refuse};
+use crate::fill::{Filled, fill};
+use crate::foreign::{self, FormatArg};
+use crate::globals::Globals;
+use crate::keys::{KeyArgs, is_reserved, note, reading};
+use crate::kind::{GENERATIONS, KindArg};
+use crate::numbers;
+use crate::outcome::Outcome;
+use crate::progress::Progress;
+use crate::secret::KeyFile;
+use crate::signals::stop_on_signal;
+use crate::usage;
+use anyhow::Context;
+use clap::Args;
+use mayhap::format::Notes;
+use mayhap::{AnyFilter, Native};
+use mayhap_foreign::Format;
+use mayhap_store::keys::Input;
+use mayhap_store::replace::{self, Over};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use wish::Wish;
+
+/// Build a filter from lists of keys.
+///
+/// Without -n the keys of files are counted first; on standard input, where they cannot be, the
+/// filter grows as they come (--kind scalable). The file is replaced whole or not at all.
+#[derive(Args)]
+pub struct Build {
+    /// Where the filter goes; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// Distinct keys to make room for: 5000, 10M, 2G
+    #[arg(short = 'n', long = "keys", value_name = "KEYS", value_parser = numbers::count)]
+    capacity: Option<u64>,
+
+    /// How often a stranger may pass for a member: 1%, 0.01, 1/1000, 1e-6 [default: 1%]
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = numbers::rate)]
+    rate: Option<f64>,
+
+    /// Memory to spend: decides the rate for the keys, or with -p the keys for the rate
+    #[arg(long, value_name = "SIZE", value_parser = numbers::size)]
+    memory: Option<u64>,
+
+    /// The kind of filter
+    #[arg(long, value_name = "KIND", default_value = "auto")]
+    kind: KindArg,
+
+    /// What a windowed filter remembers: so many keys (10M) or so long (24h)
+    #[arg(long, value_name = "KEYS|TIME", value_parser = wish::span)]
+    window: Option<wish::Span>,
+
+    /// Parts that a window is cut into: more forget more exactly, and cost more [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    generations: Option<u32>,
+
+    /// Hash under a random secret, safe against people who choose the keys. The secret is
+    /// written to the key file, and every verb needs it to use the filter
+    #[arg(long, conflicts_with = "seed")]
+    keyed: bool,
+
+    #[command(flatten)]
+    key_file: KeyFile,
+
+    /// Hash with this seed: filters that shall merge need the same [default: 0]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "key_file")]
+    seed: Option<u64>,
+
+    /// Note something in the file, for `info` to show. Can be given again
+    #[arg(long = "meta", value_name = "NAME=VALUE", value_parser = pair)]
+    meta: Vec<(String, String)>,
+
+    #[command(flatten)]
+    max_memory: MaxMemory,
+
+    /// Replace the output even if it is not a filter
+    #[arg(long)]
+    force: bool,
+
+    /// Exit with 2 if more keys came than there was room for; the filter is written all the same
+    #[arg(long)]
+    strict: bool,
+
+    #[command(flatten)]
+    format: FormatArg,
+
+    #[command(flatten)]
+    keys: KeyArgs,
+}
+
+impl Build {
+    pub fn run(mut self, globals: &Globals) -> anyhow::Result<Exit> {
+        let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("build")) };
+        if self.kind == KindArg::Bitmap {
+            self.keys.default_to_integers();
+        }
+        if let Some(format) = self.format.foreign() {
+            return self.foreign(format, inputs, globals);
+        }
+        let rules = self.keys.rules()?;
+        let over = if self.force { Over::Anything } else { Over::Filters };
+        self.check_output(over)?;
+        let notes = note(self.notes()?, &rules)?;
+        let reading = reading(inputs, &rules, globals);
+        stop_on_signal(reading.watch());
+
+        let start = Instant::now();
+        let wish = Wish::of(&self, &reading, globals)?;
+        wish.check_memory(self.max_memory)?;
+        let scheme = self.scheme()?;
+        let progress = Progress::of(reading.watch(), "build", false, globals);
+        let filled = if wish.kind == KindArg::Fuse {
+            fuse::build(&wish, scheme, &reading, self.max_memory)?
+        } else {
+            fill(wish.empty(scheme)?, &reading, self.max_memory)?
+        };
+        drop(progress);
+        let Filled { filter, tally, no_integers } = filled;
+        write(&self.output, over, &filter, &notes)?;
+
+        let outcome = Outcome {
+            verb: "built",
+            path: &self.output,
+            filter: &filter,
+            tally,
+            no_integers,
+            removed: None,
+            took: start.elapsed(),
+            to_stdout: self.is_stdout(),
+        };
+        outcome.say(&rules, globals)?;
+        Ok(outcome.exit(self.strict))
+    }
+
+    /// Build another program's filter, which knows nothing of our kinds and secrets.
+    fn foreign(
+        &self,
+        format: Format,
+        inputs: Vec<Input>,
+        globals: &Globals,
+    ) -> anyhow::Result<Exit> {
+        let ours = self.kind != KindArg::Auto
+            || self.window.is_some()
+            || self.generations.is_some()
+            || self.memory.is_some()
+            || self.keyed
+            || self.key_file.is_named()
+            || self.seed.is_some()
+            || !self.meta.is_empty();
+        if ours {
+            return Err(refuse(
+                format!("--format {format} is another program's filter: it has keys and a rate"),
+                "leave out --kind, --window, --generations, --memory, --keyed, --key-file, --seed and --meta",
+            ));
+        }
+        let over = if self.force { Over::Anything } else { Over::Filters };
+        self.check_output(over)?;
+        let rules = self.keys.foreign_rules(format, None, None)?;
+        let wish = foreign::Wish {
+            format,
+            output: &self.output,
+            over,
+            capacity: self.capacity,
+            fpr: self.rate.unwrap_or(wish::RATE),
+            key_type: self.keys.foreign_key_type(),
+            memory: self.max_memory,
+            strict: self.strict,
+        };
+        foreign::build(&wish, inputs, &rules, globals)
+    }
+
+    fn is_stdout(&self) -> bool {
+        self.output == Path::new("-")
+    }
+
+    /// What can be refused before any work is done.
+    fn check_output(&self, over: Over) -> anyhow::Result<()> {
+        if !self.is_stdout() {
+            return Ok(replace::check(&self.output, over)?);
+        }
+        if std::io::stdout().is_terminal() {
+            return Err(refuse(
+                "a filter is binary, and standard output is a terminal",
+                "name a file with -o, or send it on with a pipe",
+            ));
+        }
+        if self.keyed && !self.key_file.is_named() {
+            return Err(refuse(
+                "--keyed with -o -: there is no file to put the key file beside",
+                "name one with --key-file",
+            ));
+        }
+        Ok(())
+    }
+
+    fn scheme(&self) -> anyhow::Result<Native> {
+        if self.keyed || self.key_file.is_named() {
+            return Ok(Native::keyed(self.key_file.read_or_make(&self.output)?));
+        }
+        Ok(Native::seeded(self.seed.unwrap_or(0)))
+    }
+
+    fn notes(&self) -> anyhow::Result<Notes> {
+        let mut notes = Notes::new().with_created(now_s());
+        for (name, value) in &self.meta {
+            if is_reserved(name) {
+                return Err(refuse(
+                    format!("--meta {name}: names that start with \"mayhap.\" are set by mayhap"),
+                    "choose another name",
+                ));
+            }
+            notes = notes.with(name, value).with_context(|| format!("--meta {name}"))?;
+        }
+        Ok(notes)
+    }
+
+    fn generations(&self) -> u32 {
+        self.generations.unwrap_or(GENERATIONS)
+    }
+}
+
+/// The filter into its file, or out.
+fn write(path: &Path, over: Over, filter: &AnyFilter, notes: &Notes) -> anyhow::Result<()> {
+    if path == Path::new("-") {
+        let mut out = std::io::stdout().lock();
+        let written = filter.write_to(&mut out, notes).and_then(|()| out.flush());
+        return written.context("writing to standard output");
+    }
+    Ok(replace::file(path, over, |to| filter.write_to(to, notes))?)
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("{text:?} is not NAME=VALUE")),
+    }
+}

@@ -1,0 +1,29 @@
+//! `mayhap completions SHELL`.
+
+use crate::Cli;
+use crate::exit::Exit;
+use anyhow::Context;
+use clap::{Args, CommandFactory};
+use clap_complete::{Shell, generate};
+use std::io::Write;
+
+/// Print the completion script for a shell
+///
+/// bash: mayhap completions bash > ~/.local/share/bash-completion/completions/mayhap
+/// zsh:  mayhap completions zsh > a folder of $fpath, named _mayhap
+/// fish: mayhap completions fish > ~/.config/fish/completions/mayhap.fish
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub struct Completions {
+    /// The shell to complete for
+    shell: Shell,
+}
+
+impl Completions {
+    pub fn run(self) -> anyhow::Result<Exit> {
+        let mut script = Vec::new();
+        generate(self.shell, &mut Cli::command(), "mayhap", &mut script);
+        std::io::stdout().write_all(&script).context("writing to standard output")?;
+        Ok(Exit::Yes)
+    }
+}

@@ -1,0 +1,108 @@
+//! What came by, and what the filter may have cost.
+
+use crate::globals::Globals;
+use crate::numbers::{bytes, grouped, rounded, spoken};
+use crate::print;
+use mayhap::Kind;
+use serde_json::json;
+use std::time::Duration;
+
+/// What came by.
+pub struct Summary {
+    pub lines: u64,
+    /// Lines that were new.
+    pub passed: u64,
+    /// The chance to take a new line for a repeat, now, at its highest.
+    pub rate: f64,
+    /// `None` where nothing can err.
+    pub kind: Option<Kind>,
+    /// More lines than the filter was made for: what that means, and what to do.
+    pub overfull: Option<(String, String)>,
+    pub bytes: u64,
+    pub took: Duration,
+}
+
+impl Summary {
+    /// Say it, on standard error: standard output has the lines.
+    pub fn say(&self, stats: bool, globals: &Globals) {
+        if globals.quiet {
+            return;
+        }
+        if globals.json {
+            anstream::eprintln!("{}", self.json());
+        } else {
+            anstream::eprintln!("{}", self.text());
+            if stats {
+                anstream::eprint!("{}", self.table());
+            }
+        }
+        if let Some((what, hint)) = &self.overfull {
+            print::warning(what, Some(hint));
+        }
+    }
+
+    fn repeats(&self) -> u64 {
+        self.lines - self.passed
+    }
+
+    /// New lines taken for repeats, the expected number at the most: each was with the chance of
+    /// its moment, and the last one's was the highest.
+    fn lost(&self) -> f64 {
+        self.passed as f64 * self.rate / (1.0 - self.rate).max(f64::MIN_POSITIVE)
+    }
+
+    fn text(&self) -> String {
+        let (lines, passed) = (grouped(self.lines), grouped(self.passed));
+        let cost = match self.kind {
+            None => "exact".to_owned(),
+            Some(_) => {
+                format!("new lines taken for repeats: {} expected at most", few(self.lost()))
+            }
+        };
+        format!("{lines} lines, {passed} new, {} repeats; {cost}", grouped(self.repeats()))
+    }
+
+    fn table(&self) -> String {
+        let share = self.repeats() as f64 / (self.lines as f64).max(1.0);
+        let speed = self.lines as f64 / self.took.as_secs_f64().max(1e-9);
+        let kind = self.kind.map_or("128-bit hashes", Kind::name);
+        let bits = 8.0 * self.bytes as f64 / (self.passed as f64).max(1.0);
+        let row = |name: &str, value: String| vec![name.to_owned(), value];
+        print::table(&[
+            vec!["".to_owned(), "".to_owned()],
+            row("repeats", format!("{:.2}%", 100.0 * share)),
+            row("kept in", format!("{kind}, {}", bytes(self.bytes))),
+            row("bits a new line", format!("{bits:.1}")),
+            row("rate now", format!("{:.2e}", self.rate)),
+            row("took", spoken(self.took)),
+            row("lines a second", rounded(speed as u64)),
+        ])
+        .trim_start_matches('\n')
+        .to_owned()
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json!({
+            "lines": self.lines,
+            "new": self.passed,
+            "repeats": self.repeats(),
+            "exact": self.kind.is_none(),
+            "kind": self.kind.map(Kind::name),
+            "rate_now": self.rate,
+            "lost_at_most": self.lost(),
+            "overfull": self.overfull.is_some(),
+            "bytes": self.bytes,
+            "seconds": self.took.as_secs_f64(),
+        })
+    }
+}
+
+/// A small number with the digits that matter: 3.5, 0.02, 1e-9.
+fn few(number: f64) -> String {
+    match number {
+        0.0 => "0".to_owned(),
+        tiny if tiny < 0.01 => format!("{tiny:.0e}"),
+        small if small < 10.0 => format!("{small:.2}"),
+        large => grouped(large.round() as u64),
+    }
+}

@@ -1,0 +1,307 @@
+//! A plan on the terminal, and as JSON.
+
+use super::ask::{Answer, Ask, bitmap_bytes, hash_set_bytes};
+use crate::kind::{Abilities, KindArg};
+use crate::numbers::{bytes, grouped, percent, rate_flag, rounded, size_flag};
+use crate::print::{FAINT, GOOD, TITLE, bar, styled, table};
+use mayhap::sizing::{Layout, Plan, hash_floor};
+use serde_json::{Value, json};
+
+/// Everything there is to say.
+pub struct Page {
+    pub ask: Ask,
+    pub chosen: KindArg,
+    /// The chosen kind's.
+    pub plan: Plan,
+    pub answers: Vec<Answer>,
+    pub generations: u32,
+}
+
+/// One line of the table.
+struct Row {
+    name: String,
+    keys: u64,
+    fpr: f64,
+    bytes: u64,
+    cost: Option<(u32, u32)>,
+    abilities: Option<Abilities>,
+}
+
+/// Loads the rate is drawn for, in quarters of the keys planned for.
+const QUARTERS: [u64; 9] = [1, 2, 3, 4, 5, 6, 8, 12, 16];
+const BAR_COLUMNS: usize = 40;
+/// What the words mean, for whoever sees them first.
+const LEGEND: &str = "\
+probes: places looked at for a key; lines: cache lines among them, the cost of a lookup
+at best: what no structure can do without; hash set: of 64-bit hashes; bitmap: of 32-bit ids
+";
+
+impl Page {
+    /// For people.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n\n{}", styled(TITLE, self.headline()), self.table());
+        for answer in &self.answers {
+            if let Err(why) = answer.plan {
+                text += &styled(FAINT, format!("no {}: {why}\n", answer.kind.name()));
+            }
+        }
+        text += &styled(FAINT, LEGEND);
+        text += &self.what_else();
+        text += &format!("\n{}\n{}", styled(TITLE, self.chart_title()), self.chart());
+        text += &format!(
+            "\n{}\n  {}\n",
+            styled(TITLE, "Build it (keys on standard input, or name files)"),
+            styled(GOOD, self.build_line())
+        );
+        text += &format!("{}\n  {}\n", styled(TITLE, "The same in Redis"), self.redis_line());
+        text
+    }
+
+    /// The answer in a sentence.
+    fn headline(&self) -> String {
+        let plan = &self.plan;
+        let kind = self.chosen.name();
+        match self.ask {
+            Ask::Memory { keys, fpr } => {
+                let (size, bits) = (bytes(plan.bytes()), plan.bits_per_key());
+                format!(
+                    "{} keys at {} take {size}: {bits:.2} bits a key ({kind})",
+                    grouped(keys),
+                    percent(fpr)
+                )
+            }
+            Ask::Rate { keys, bytes: room } => {
+                let bits = room as f64 * 8.0 / keys as f64;
+                let (_, bound, _) = self.ask.bound();
+                let classic = Plan::for_memory(Layout::Classic, keys, room);
+                let bloom = classic.map_or(1.0, |classic| classic.fpr());
+                format!(
+                    "{} keys in {} are {bits:.3} bits a key: a rate of {} with a Bloom filter, {} at best with anything",
+                    grouped(keys),
+                    bytes(room),
+                    percent(bloom),
+                    percent(bound)
+                )
+            }
+            Ask::Keys { fpr, bytes: room } => {
+                format!(
+                    "{} at {} hold {} keys ({kind})",
+                    bytes(room),
+                    percent(fpr),
+                    grouped(plan.keys())
+                )
+            }
+        }
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let planned = self.answers.iter().filter_map(|answer| {
+            let plan = answer.plan.ok()?;
+            Some(Row {
+                name: answer.kind.name(),
+                keys: plan.keys(),
+                fpr: plan.fpr(),
+                bytes: plan.bytes(),
+                cost: Some((plan.probes(), plan.lines())),
+                abilities: Some(answer.kind.into()),
+            })
+        });
+        let mut rows: Vec<Row> = planned.collect();
+        let (keys, fpr, bytes) = self.ask.bound();
+        rows.push(Row {
+            name: "at best".into(),
+            keys,
+            fpr,
+            bytes,
+            cost: None,
+            abilities: None,
+        });
+        // Beside filters stand sets, which have no rate to choose: they are sized for the keys.
+        let keys = self.plan.keys();
+        rows.push(Row {
+            name: "hash set".into(),
+            keys,
+            fpr: hash_floor(keys),
+            bytes: hash_set_bytes(keys),
+            cost: Some((1, 2)),
+            abilities: Some(Abilities { grows: true, deletes: true, merges: true, exact: false }),
+        });
+        rows.push(Row {
+            name: "bitmap".into(),
+            keys,
+            fpr: 0.0,
+            bytes: bitmap_bytes(keys),
+            cost: Some((1, 2)),
+            abilities: Some(KindArg::Bitmap.into()),
+        });
+        rows
+    }
+
+    fn table(&self) -> String {
+        let head = [
+            "kind", "keys", "rate", "bits/key", "size", "probes", "lines", "grows", "deletes",
+            "merges", "exact",
+        ];
+        let mut lines = vec![head.map(str::to_owned).to_vec()];
+        for row in self.rows() {
+            let able = |which: fn(&Abilities) -> bool| match &row.abilities {
+                Some(abilities) if which(abilities) => "yes".to_owned(),
+                Some(_) => "-".to_owned(),
+                None => String::new(),
+            };
+            let (probes, touched) = match row.cost {
+                Some((probes, lines)) => (probes.to_string(), lines.to_string()),
+                None => Default::default(),
+            };
+            let chosen = row.name == self.chosen.name();
+            lines.push(vec![
+                if chosen { styled(GOOD, &row.name) } else { row.name.clone() },
+                rounded(row.keys),
+                percent(row.fpr),
+                format!("{:.2}", row.bytes as f64 * 8.0 / row.keys.max(1) as f64),
+                bytes(row.bytes),
+                probes,
+                touched,
+                able(|abilities| abilities.grows),
+                able(|abilities| abilities.deletes),
+                able(|abilities| abilities.merges),
+                able(|abilities| abilities.exact),
+            ]);
+        }
+        table(&lines)
+    }
+
+    /// What the two numbers that were given would take to be had at 1%.
+    fn what_else(&self) -> String {
+        let rate = super::RATE;
+        let (Ask::Rate { keys, bytes: room }, true) = (self.ask, self.plan.fpr() > rate) else {
+            return String::new();
+        };
+        let size = |layout| {
+            Plan::for_rate(layout, keys, rate).map_or("-".to_owned(), |plan| bytes(plan.bytes()))
+        };
+        let fits = |layout| {
+            Plan::for_keys(layout, rate, room).map_or("no".to_owned(), |plan| rounded(plan.keys()))
+        };
+        let [classic, blocked, fuse] = [Layout::Classic, Layout::Blocked, Layout::Fuse];
+        let (rate, room) = (percent(rate), bytes(room));
+        format!(
+            "\n{rate} for {} keys takes {} (classic), {} (blocked), {} (fuse); at best {}\n\
+             {room} hold, at {rate}, {} keys (classic), {} (blocked), {} (fuse)\n",
+            rounded(keys),
+            size(classic),
+            size(blocked),
+            size(fuse),
+            bytes(super::bound_bytes(keys, super::RATE)),
+            fits(classic),
+            fits(blocked),
+            fits(fuse),
+        )
+    }
+
+    fn loads(&self) -> impl Iterator<Item = (f64, u64, f64)> {
+        let (plan, chosen) = (self.plan, self.chosen);
+        QUARTERS.into_iter().map(move |quarters| {
+            let keys = (u128::from(plan.keys()) * u128::from(quarters) / 4) as u64;
+            // A window forgets what it has no room for, so past one it is as full as it gets.
+            let held = if chosen == KindArg::Windowed { keys.min(plan.keys()) } else { keys };
+            (quarters as f64 / 4.0, keys, plan.fpr_at(held))
+        })
+    }
+
+    fn chart_title(&self) -> String {
+        format!("Rate by load ({})", self.chosen.name())
+    }
+
+    fn chart(&self) -> String {
+        let mut text = String::new();
+        for (load, keys, fpr) in self.loads() {
+            let mark = if load == 1.0 { "<- as planned" } else { "" };
+            let line = format!(
+                "{:>5}x {:>7} keys  {:>8} {} {mark}",
+                load,
+                rounded(keys),
+                percent(fpr),
+                bar(fpr, BAR_COLUMNS)
+            );
+            text += line.trim_end();
+            text.push('\n');
+        }
+        text
+    }
+
+    /// A command that makes what was planned.
+    fn build_line(&self) -> String {
+        let keys = self.plan.keys();
+        let mut line = "mayhap build -o seen.mayhap".to_owned();
+        // A window of keys is as many as it remembers.
+        line += &match self.chosen {
+            KindArg::Windowed => format!(" --window {keys} --generations {}", self.generations),
+            _ => format!(" -n {keys}"),
+        };
+        line += &match self.ask {
+            Ask::Memory { fpr, .. } | Ask::Keys { fpr, .. } => format!(" -p {}", rate_flag(fpr)),
+            Ask::Rate { bytes, .. } => format!(" --memory {}", size_flag(bytes)),
+        };
+        if self.chosen != KindArg::Blocked {
+            line += &format!(" --kind {}", self.chosen.name());
+        }
+        line + " -"
+    }
+
+    /// The same keys at the same rate, for RedisBloom and its like.
+    fn redis_line(&self) -> String {
+        let fpr = match self.ask {
+            Ask::Memory { fpr, .. } | Ask::Keys { fpr, .. } => fpr,
+            Ask::Rate { .. } => (self.plan.fpr() * 1e6).ceil() / 1e6,
+        };
+        let scaling = if self.chosen == KindArg::Scalable { "EXPANSION 4" } else { "NONSCALING" };
+        format!("BF.RESERVE seen {} {} {scaling}", rate_flag(fpr), self.plan.keys())
+    }
+
+    /// For programs.
+    pub fn json(&self) -> Value {
+        let rows: Vec<Value> = self.rows().iter().map(row_json).collect();
+        let refused = self.answers.iter().filter_map(|answer| {
+            let why = answer.plan.err()?;
+            Some(json!({"kind": answer.kind.name(), "why": why.to_string()}))
+        });
+        let loads =
+            self.loads().map(|(load, keys, fpr)| json!({"load": load, "keys": keys, "rate": fpr}));
+        let plan = &self.plan;
+        json!({
+            "solved": self.ask.missing(),
+            "kind": self.chosen.name(),
+            "keys": plan.keys(),
+            "rate": plan.fpr(),
+            "bytes": plan.bytes(),
+            "bits_per_key": plan.bits_per_key(),
+            "choices": rows,
+            "refused": refused.collect::<Vec<_>>(),
+            "loads": loads.collect::<Vec<_>>(),
+            "build": self.build_line(),
+            "redis": self.redis_line(),
+        })
+    }
+}
+
+fn row_json(row: &Row) -> Value {
+    let mut value = json!({
+        "kind": row.name,
+        "keys": row.keys,
+        "rate": row.fpr,
+        "bytes": row.bytes,
+        "bits_per_key": row.bytes as f64 * 8.0 / row.keys.max(1) as f64,
+    });
+    if let Some((probes, lines)) = row.cost {
+        value["probes"] = probes.into();
+        value["cache_lines"] = lines.into();
+    }
+    if let Some(abilities) = row.abilities {
+        value["grows"] = abilities.grows.into();
+        value["deletes"] = abilities.deletes.into();
+        value["merges"] = abilities.merges.into();
+        value["exact"] = abilities.exact.into();
+    }
+    value
+}

@@ -1,0 +1,196 @@
+//! The set that never errs: 128-bit hashes of all keys.
+
+use crate::keys::Task;
+
+/// Keeps the 128-bit hash of each key, XXH3-128.
+///
+/// Among a billion keys, two share one with a chance of 10⁻²¹: exact for all purposes but an
+/// enemy's, who can make keys that do.
+#[derive(Clone, Copy, Debug)]
+pub struct Hashing128;
+
+impl Task for Hashing128 {
+    type Out = Vec<u128>;
+
+    fn begin(&self, out: &mut Vec<u128>) {
+        out.clear();
+    }
+
+    #[inline]
+    fn key(&self, out: &mut Vec<u128>, key: &[u8]) {
+        out.push(xxhash_rust::xxh3::xxh3_128(key));
+    }
+}
+
+/// A set of 128-bit hashes: about 16 to 27 bytes a key, and no wrong answers.
+///
+/// Open addressing in one array, which is asked in batches: the places of many hashes are
+/// touched before any is looked at, so that memory is waited for once and not once a hash.
+///
+/// ```
+/// use mayhap_store::exact::ExactSet;
+/// let mut seen = ExactSet::new();
+/// let mut new = Vec::new();
+/// seen.insert_batch_new(&[1, 2, 1], &mut new);
+/// assert_eq!(new, [true, true, false]);
+/// assert_eq!(seen.keys(), 2);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ExactSet {
+    /// 0 is a free place.
+    places: Vec<u128>,
+    keys: usize,
+    /// The hash that looks like a free place.
+    has_zero: bool,
+}
+
+/// Hashes whose places are touched at once.
+const GROUP: usize = 32;
+/// The fewest places.
+const FEWEST: usize = 1 << 10;
+
+impl ExactSet {
+    /// An empty set.
+    pub fn new() -> ExactSet {
+        ExactSet::default()
+    }
+
+    /// An empty set with room for so many. Growing is dear: half of the time of a large set.
+    pub fn with_capacity(keys: usize) -> ExactSet {
+        let places = vec![0; keys.saturating_add(keys / 4).max(FEWEST)];
+        ExactSet { places, keys: 0, has_zero: false }
+    }
+
+    /// How many hashes are in.
+    pub fn keys(&self) -> usize {
+        self.keys + usize::from(self.has_zero)
+    }
+
+    /// Bytes of its array.
+    pub fn bytes(&self) -> usize {
+        self.places.len() * size_of::<u128>()
+    }
+
+    /// Whether the hash is in.
+    pub fn contains(&self, hash: u128) -> bool {
+        if hash == 0 {
+            return self.has_zero;
+        }
+        !self.places.is_empty() && self.places[self.place_of(hash)] == hash
+    }
+
+    /// Insert them all; `new` is cleared and filled, `true` for each that was not in.
+    pub fn insert_batch_new(&mut self, hashes: &[u128], new: &mut Vec<bool>) {
+        new.clear();
+        for group in hashes.chunks(GROUP) {
+            self.make_room(group.len());
+            let mut touched = 0;
+            for hash in group {
+                touched ^= self.places[self.first_place(*hash)] as u64;
+            }
+            std::hint::black_box(touched);
+            new.extend(group.iter().map(|hash| self.insert(*hash)));
+        }
+    }
+
+    /// Insert where there is room.
+    fn insert(&mut self, hash: u128) -> bool {
+        if hash == 0 {
+            return !std::mem::replace(&mut self.has_zero, true);
+        }
+        let at = self.place_of(hash);
+        let new = self.places[at] == 0;
+        self.places[at] = hash;
+        self.keys += usize::from(new);
+        new
+    }
+
+    /// The most bytes held at a time while so many more come in: growing takes a second array.
+    pub fn bytes_with(&self, more: usize) -> usize {
+        match self.places_for(more) {
+            Some(places) => (self.places.len() + places) * size_of::<u128>(),
+            None => self.bytes(),
+        }
+    }
+
+    /// How many places so many more need, if not those there are.
+    fn places_for(&self, more: usize) -> Option<usize> {
+        let (need, have) = (self.keys + more, self.places.len());
+        (need + need / 4 > have).then(|| (have + have / 2).max(need * 2).max(FEWEST))
+    }
+
+    /// Never fuller than four fifths, so that a free place is near.
+    fn make_room(&mut self, more: usize) {
+        let Some(places) = self.places_for(more) else { return };
+        let old = std::mem::replace(&mut self.places, vec![0; places]);
+        self.keys = 0;
+        for hash in old {
+            if hash != 0 {
+                self.insert(hash);
+            }
+        }
+    }
+
+    /// Where it is, or would go.
+    #[inline]
+    fn place_of(&self, hash: u128) -> usize {
+        let mut at = self.first_place(hash);
+        while self.places[at] != hash && self.places[at] != 0 {
+            at += 1;
+            if at == self.places.len() {
+                at = 0;
+            }
+        }
+        at
+    }
+
+    /// Where to look first: the high half of a product spreads hashes over any number of places.
+    #[inline]
+    fn first_place(&self, hash: u128) -> usize {
+        (((hash >> 64) * self.places.len() as u128) >> 64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    proptest! {
+        #[test]
+        fn it_answers_as_a_hash_set(
+            // Few high halves, so that places are fought for.
+            batches in proptest::collection::vec(
+                proptest::collection::vec((0u64..3, 0u64..200), 0..300), 0..8)
+        ) {
+            let (mut ours, mut theirs, mut new) = (ExactSet::new(), HashSet::new(), Vec::new());
+            for batch in batches {
+                let hashes: Vec<u128> = batch
+                    .iter()
+                    .map(|(high, low)| (u128::from(high << 62) << 64) | u128::from(*low))
+                    .collect();
+                ours.insert_batch_new(&hashes, &mut new);
+                let want: Vec<bool> = hashes.iter().map(|hash| theirs.insert(*hash)).collect();
+                prop_assert_eq!(&new, &want);
+                prop_assert_eq!(ours.keys(), theirs.len());
+                prop_assert!(theirs.iter().all(|hash| ours.contains(*hash)));
+            }
+        }
+    }
+
+    #[test]
+    fn it_grows_and_forgets_nothing() {
+        let hash = |i: u64| xxhash_rust::xxh3::xxh3_128(&i.to_le_bytes());
+        let (mut set, mut new) = (ExactSet::new(), Vec::new());
+        for from in (0..100_000).step_by(1_000) {
+            let hashes: Vec<u128> = (from..from + 1_000).map(hash).collect();
+            set.insert_batch_new(&hashes, &mut new);
+            assert!(new.iter().all(|new| *new));
+        }
+        assert_eq!(set.keys(), 100_000);
+        assert!((0..100_000).all(|i| set.contains(hash(i))));
+        assert!((100_000..200_000).all(|i| !set.contains(hash(i))));
+        assert!(set.bytes() < 100_000 * 40, "{} bytes", set.bytes());
+    }
+}

@@ -1,0 +1,139 @@
+//! Tables: RFC 4180, with quotes that may hold separators and line ends.
+
+use csv_core::{ReadFieldResult, Reader, ReaderBuilder, Terminator};
+use std::fmt;
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Csv {
+    /// Which column.
+    pub column: Column,
+    /// The byte between fields.
+    pub separator: u8,
+    /// Whether the first row of each input names the columns and holds no key. A column asked
+    /// for by name always needs it.
+    pub has_header: bool,
+}
+
+impl Csv {
+    /// A column by its name in the header row, or by its number where it is one. Numbered, the
+    /// first row is a row like others.
+    pub fn new(column: &str) -> Csv {
+        let column = Column::from(column);
+        Csv { has_header: matches!(column, Column::Name(_)), column, separator: b',' }
+    }
+
+    /// Fields separated by something else than a comma.
+    pub fn with_separator(self, separator: u8) -> Csv {
+        Csv { separator, ..self }
+    }
+
+    /// Whether there is a header row, for a column asked for by number.
+    pub fn with_header(self, has_header: bool) -> Csv {
+        let needed = matches!(self.column, Column::Name(_));
+        Csv { has_header: has_header || needed, ..self }
+    }
+}
+
+/// Which column of a table.
+///
+/// ```
+/// use mayhap_store::keys::Column;
+/// assert_eq!(Column::from("2"), Column::Number(2));
+/// assert_eq!(Column::from("url"), Column::Name("url".into()));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// By its name in the header row.
+    Name(String),
+    /// By its number, from 1.
+    Number(usize),
+}
+
+impl From<&str> for Column {
+    fn from(text: &str) -> Column {
+        match text.parse() {
+            Ok(number) if number > 0 => Column::Number(number),
+            _ => Column::Name(text.to_owned()),
+        }
+    }
+}
+
+impl Column {
+    /// Its place, from 0, where no header row is needed to tell.
+    pub(super) fn index(&self) -> Option<usize> {
+        match self {
+            Column::Name(_) => None,
+            Column::Number(number) => Some(number - 1),
+        }
+    }
+}
+
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Column::Name(name) => name.fmt(f),
+            Column::Number(number) => number.fmt(f),
+        }
+    }
+}
+
+/// Where the column is, from 0; or which columns there are instead.
+pub(super) fn find_column(csv: &Csv, header: &[u8]) -> Result<usize, Vec<String>> {
+    let Column::Name(name) = &csv.column else { return Ok(csv.column.index().unwrap_or(0)) };
+    let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(header);
+    let header = header.strip_suffix(b"\r").unwrap_or(header);
+    let (mut row, mut field) = (Row::new(csv.separator), Vec::new());
+    let mut have = Vec::new();
+    while let Some(title) = row.field(header, have.len(), &mut field) {
+        if title == name.as_bytes() {
+            return Ok(have.len());
+        }
+        have.push(String::from_utf8_lossy(title).into_owned());
+    }
+    Err(have)
+}
+
+/// Takes fields out of rows that are whole.
+#[derive(Debug)]
+pub(super) struct Row(Reader);
+
+impl Row {
+    pub(super) fn new(separator: u8) -> Row {
+        let mut builder = ReaderBuilder::new();
+        // Rows are cut off before: whatever else ends one elsewhere is a letter here.
+        Row(builder.delimiter(separator).terminator(Terminator::Any(b'\n')).build())
+    }
+
+    /// Field number `column`, from 0, without its quotes.
+    pub(super) fn field<'a>(
+        &mut self,
+        row: &[u8],
+        column: usize,
+        field: &'a mut Vec<u8>,
+    ) -> Option<&'a [u8]> {
+        self.0.reset();
+        // No field is longer than its row.
+        field.resize(row.len().max(1), 0);
+        let mut rest = row;
+        let mut at = 0;
+        let mut written = 0;
+        loop {
+            let (result, read, wrote) = self.0.read_field(rest, &mut field[written..]);
+            rest = &rest[read..];
+            written += wrote;
+            match result {
+                // The end of the row is told by reading nothing.
+                ReadFieldResult::InputEmpty if rest.is_empty() && read == 0 => return None,
+                ReadFieldResult::InputEmpty => {}
+                ReadFieldResult::OutputFull | ReadFieldResult::End => return None,
+                ReadFieldResult::Field { .. } if at == column => return field.get(..written),
+                ReadFieldResult::Field { record_end: true } => return None,
+                ReadFieldResult::Field { record_end: false } => {
+                    at += 1;
+                    written = 0;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Where keys come from: files and standard input, compressed or not.
+
+use super::{KeysError, Watch};
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Chain, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// A place that keys come from.
+///
+/// ```
+/// use mayhap_store::keys::Input;
+/// use std::ffi::OsStr;
+/// assert_eq!(Input::from(OsStr::new("-")), Input::Stdin);
+/// assert_eq!(Input::from(OsStr::new("a/b")), Input::File("a/b".into()));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Standard input.
+    Stdin,
+    /// A file, a pipe, a device.
+    File(PathBuf),
+}
+
+impl From<&OsStr> for Input {
+    /// As on a command line: `-` is standard input.
+    fn from(name: &OsStr) -> Input {
+        if name == "-" { Input::Stdin } else { Input::File(name.into()) }
+    }
+}
+
+impl From<PathBuf> for Input {
+    /// As on a command line: `-` is standard input.
+    fn from(path: PathBuf) -> Input {
+        Input::from(path.as_os_str())
+    }
+}
+
+impl Input {
+    /// The name in messages.
+    pub fn path(&self) -> &Path {
+        match self {
+            Input::Stdin => Path::new("-"),
+            Input::File(path) => path,
+        }
+    }
+
+    /// Whether it can be read twice: a regular file, not a pipe or a terminal.
+    pub fn is_rereadable(&self) -> bool {
+        match self {
+            Input::Stdin => false,
+            Input::File(path) => path.metadata().is_ok_and(|data| data.is_file()),
+        }
+    }
+
+    /// Its bytes as they lie on the disk, where it can say.
+    pub fn bytes(&self) -> Option<u64> {
+        let data = match self {
+            Input::Stdin => stdin().ok()?.metadata().ok()?,
+            Input::File(path) => path.metadata().ok()?,
+        };
+        data.is_file().then_some(data.len())
+    }
+
+    /// Open it and find out how it is compressed.
+    pub(super) fn open<'a>(&self, stop: Stop<'a>) -> Result<Stream<'a>, KeysError> {
+        let path = || self.path().to_owned();
+        let opened = match self {
+            Input::Stdin => stdin(),
+            Input::File(path) => File::open(path),
+        };
+        let file = opened.map_err(|error| KeysError::Open { path: path(), error })?;
+        let data = file.metadata().map_err(|error| KeysError::Open { path: path(), error })?;
+        if data.is_dir() {
+            return Err(KeysError::Directory { path: path() });
+        }
+        let waits = !data.is_file();
+        let mut raw = Raw { file, waits, stop, read_bytes: 0 };
+        let start = first_bytes(&mut raw)
+            .map_err(|error| raw.stop.or(KeysError::Read { path: path(), at: 0, error }))?;
+        if start.starts_with(FILTER_MAGIC) {
+            return Err(KeysError::Filter { path: path() });
+        }
+        let codec = Codec::of(&start);
+        let bytes = Cursor::new(start).chain(raw);
+        let reader = match codec {
+            None => Ok(Reader::Plain(bytes)),
+            Some(codec) => codec.reader(bytes),
+        }
+        .map_err(|error| KeysError::Open { path: path(), error })?;
+        Ok(Stream { path: path(), codec, waits: waits && codec.is_none(), reader })
+    }
+}
+
+/// Standard input without a buffer between.
+#[cfg(unix)]
+fn stdin() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
+}
+
+/// Standard input without a buffer between.
+#[cfg(windows)]
+fn stdin() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
+}
+
+/// What every filter of ours starts with.
+const FILTER_MAGIC: &[u8] = b"\x89MAY\r\n\x1a\n";
+
+/// A way to compress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Codec {
+    /// `.gz`, of any number of members.
+    Gzip,
+    /// `.zst`, of any number of frames.
+    Zstd,
+    /// `.xz`, of any number of streams.
+    Xz,
+    /// `.bz2`, of any number of streams.
+    Bzip2,
+}
+
+impl fmt::Display for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Codec::Gzip => "gzip",
+            Codec::Zstd => "zstd",
+            Codec::Xz => "xz",
+            Codec::Bzip2 => "bzip2",
+        })
+    }
+}
+
+/// The most memory an `.xz` file may ask for: what `xz -9` needs, and something.
+const XZ_MEMORY: u64 = 256 << 20;
+
+impl Codec {
+    const ALL: [Codec; 4] = [Codec::Gzip, Codec::Zstd, Codec::Xz, Codec::Bzip2];
+
+    /// What its files start with.
+    fn magic(self) -> &'static [u8] {
+        match self {
+            // The third byte is the only method there is: two bytes alone could be text.
+            Codec::Gzip => b"\x1f\x8b\x08",
+            Codec::Zstd => b"\x28\xb5\x2f\xfd",
+            Codec::Xz => b"\xfd7zXZ\0",
+            Codec::Bzip2 => b"BZh",
+        }
+    }
+
+    /// How a file that starts so is compressed.
+    pub fn of(start: &[u8]) -> Option<Codec> {
+        Codec::ALL.into_iter().find(|codec| match codec {
+            // "BZh" could begin a word. A level and the mark of a block, or of the end, could not.
+            Codec::Bzip2 => {
+                start.starts_with(codec.magic())
+                    && start.get(3).is_some_and(|level| (b'1'..=b'9').contains(level))
+                    && start.get(4..10).is_some_and(|mark| {
+                        mark == b"\x31\x41\x59\x26\x53\x59" || mark == b"\x17\x72\x45\x38\x50\x90"
+                    })
+            }
+            _ => start.starts_with(codec.magic()),
+        })
+    }
+
+    fn reader<'a>(self, bytes: Chain<Cursor<Vec<u8>>, Raw<'a>>) -> io::Result<Reader<'a>> {
+        Ok(match self {
+            Codec::Gzip => Reader::Packed(Box::new(flate2::read::MultiGzDecoder::new(bytes))),
+            Codec::Zstd => Reader::Packed(Box::new(zstd::Decoder::new(bytes)?)),
+            Codec::Xz => {
+                let flags = liblzma::stream::CONCATENATED;
+                let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, flags)
+                    .map_err(io::Error::from)?;
+                Reader::Packed(Box::new(liblzma::read::XzDecoder::new_stream(bytes, stream)))
+            }
+            Codec::Bzip2 => Reader::Packed(Box::new(bzip2::read::MultiBzDecoder::new(bytes))),
+        })
+    }
+}
+
+/// As many bytes as decide what the input is: no more than a live pipe has sent, unless they
+/// could still become a magic.
+fn first_bytes(raw: &mut Raw<'_>) -> io::Result<Vec<u8>> {
+    const ENOUGH: usize = 10;
+    let mut start = Vec::with_capacity(ENOUGH);
+    let magics = Codec::ALL.map(Codec::magic);
+    while start.len() < ENOUGH {
+        let open = |magic: &[u8]| start.starts_with(magic) || magic.starts_with(&start);
+        if !magics.iter().any(|magic| open(magic)) && !open(FILTER_MAGIC) {
+            break;
+        }
+        let mut piece = [0; ENOUGH];
+        let read = raw.read(&mut piece[..ENOUGH - start.len()])?;
+        if read == 0 {
+            break;
+        }
+        start.extend_from_slice(&piece[..read]);
+    }
+    Ok(start)
+}
+
+/// Why reading should end: a wish from outside, or from whoever takes the batches.
+#[derive(Clone, Debug)]
+pub(super) struct Stop<'a> {
+    pub(super) watch: Arc<Watch>,
+    pub(super) halted: &'a AtomicBool,
+}
+
+impl Stop<'_> {
+    pub(super) fn is_wanted(&self) -> bool {
+        self.watch.is_stopped() || self.halted.load(Relaxed)
+    }
+
+    /// The error, unless it came of the wish to stop.
+    pub(super) fn or(&self, error: KeysError) -> KeysError {
+        if self.is_wanted() { KeysError::Cancelled } else { error }
+    }
+}
+
+/// An open input, decompressed.
+pub(super) struct Stream<'a> {
+    pub(super) path: PathBuf,
+    codec: Option<Codec>,
+    /// Whether whoever writes it may be slow, so that what is here should go on at once.
+    pub(super) waits: bool,
+    reader: Reader<'a>,
+}
+
+enum Reader<'a> {
+    Plain(Chain<Cursor<Vec<u8>>, Raw<'a>>),
+    Packed(Box<dyn Read + Send + 'a>),
+}
+
+impl Stream<'_> {
+    /// The next bytes, some of them; 0 at the end.
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = match &mut self.reader {
+                Reader::Plain(reader) => reader.read(buffer),
+                Reader::Packed(reader) => reader.read(buffer),
+            };
+            match read {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read,
+            }
+        }
+    }
+
+    /// What a failed read means.
+    pub(super) fn trouble(&self, error: io::Error) -> KeysError {
+        let path = self.path.clone();
+        match (&self.reader, self.codec) {
+            (Reader::Plain(reader), _) => {
+                KeysError::Read { path, at: reader.get_ref().1.read_bytes, error }
+            }
+            (_, Some(codec)) if error.raw_os_error().is_none() => {
+                KeysError::Damaged { path, codec, error }
+            }
+            _ => KeysError::Read { path, at: 0, error },
+        }
+    }
+}
+
+/// The bytes as they lie on the disk.
+struct Raw<'a> {
+    file: File,
+    waits: bool,
+    stop: Stop<'a>,
+    read_bytes: u64,
+}
+
+impl Read for Raw<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.waits {
+            wait_for(&self.file, &self.stop)?;
+        }
+        let read = self.file.read(buffer)?;
+        self.read_bytes += read as u64;
+        self.stop.watch.add_bytes(read as u64);
+        Ok(read)
+    }
+}
+
+/// Wait until there is something to read. A read would wait too, but could not be told to stop.
+#[cfg(unix)]
+fn wait_for(file: &File, stop: &Stop<'_>) -> io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+    while !stop.is_wanted() {
+        match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&PATIENCE)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            // Whatever else there is to tell, the read will tell it.
+            _ => return Ok(()),
+        }
+    }
+    Err(io::Error::other("told to stop"))
+}
+
+#[cfg(not(unix))]
+fn wait_for(_: &File, _: &Stop<'_>) -> io::Result<()> {
+    Ok(())
+}

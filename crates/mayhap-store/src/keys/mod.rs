@@ -1,0 +1,41 @@
+//! Keys in: inputs, records, keys, batches.
+//!
+//! ```text
+//! Input ─ open, decompress ─▶ bytes ─ cut at record borders ─▶ block ─▶ Batch ─▶ consumer
+//!         by magic                    one thread at a time      any thread      in input order
+//! ```
+//!
+//! [`Rules`] say what a record is and which bytes of it are the key; [`Reading`] drives it; a
+//! [`Task`] says what is kept of each key ([`Hashing`]: its hash).
+
+mod batch;
+mod count;
+mod csv;
+mod cut;
+mod error;
+mod extract;
+mod input;
+mod json;
+mod normalise;
+mod reading;
+mod rules;
+mod source;
+mod spell;
+mod task;
+mod url;
+mod watch;
+
+pub use batch::Batch;
+pub use count::Survey;
+pub use csv::{Column, Csv};
+pub use error::KeysError;
+pub use extract::{Extractor, compound};
+pub use input::{Codec, Input};
+pub use json::Pointer;
+pub use normalise::Normaliser;
+pub use reading::{Reading, Tally};
+pub use rules::{Fields, Framing, Part, Rules};
+pub use spell::Spelling;
+pub use task::{Collecting, Hashing, KeyBytes, Task};
+pub use url::TRACKING;
+pub use watch::Watch;

@@ -1,0 +1,173 @@
+//! Blocks of whole records, one after another.
+
+use super::csv;
+use super::cut::Cutter;
+use super::input::{Stop, Stream};
+use super::{Input, KeysError, Part, Rules};
+use std::slice;
+
+/// Where a block comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The number of the input, from 0.
+    pub(super) input: usize,
+    /// Whether it is the first block of its input.
+    pub(super) first: bool,
+    /// Bytes of the header row at its front.
+    pub(super) header_bytes: usize,
+    /// The column of the key, from 0, in a table.
+    pub(super) column: usize,
+}
+
+/// A buffer of which the front is used. The rest keeps its old bytes, so that nothing is cleared
+/// that is written over anyway.
+#[derive(Debug, Default)]
+pub(super) struct Text {
+    buffer: Vec<u8>,
+    used: usize,
+}
+
+impl Text {
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.used]
+    }
+
+    fn set(&mut self, bytes: &[u8], room: usize) -> Result<(), usize> {
+        self.used = 0;
+        let need = bytes.len().max(room);
+        if self.buffer.len() > need.saturating_mul(2) {
+            // The block before had a huge record; this one need not be as large.
+            self.buffer.truncate(need);
+            self.buffer.shrink_to_fit();
+        }
+        self.make_room(need)?;
+        self.buffer[..bytes.len()].copy_from_slice(bytes);
+        self.used = bytes.len();
+        Ok(())
+    }
+
+    /// Be at least so long; how long it could not be.
+    fn make_room(&mut self, bytes: usize) -> Result<(), usize> {
+        if let Some(more) = bytes.checked_sub(self.buffer.len()) {
+            self.buffer.try_reserve_exact(more).map_err(|_| bytes)?;
+            self.buffer.resize(bytes, 0);
+        }
+        Ok(())
+    }
+}
+
+/// Reads the inputs, one after another, in blocks of whole records.
+pub(super) struct Source<'a> {
+    inputs: slice::Iter<'a, Input>,
+    rules: &'a Rules,
+    block_bytes: usize,
+    stop: Stop<'a>,
+    open: Option<Open<'a>>,
+    next_input: usize,
+}
+
+struct Open<'a> {
+    stream: Stream<'a>,
+    cutter: Cutter,
+    /// The start of a record whose end is still to be read.
+    carry: Vec<u8>,
+    place: Place,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(
+        inputs: &'a [Input],
+        rules: &'a Rules,
+        block_bytes: usize,
+        stop: Stop<'a>,
+    ) -> Source<'a> {
+        let block_bytes = block_bytes.max(1);
+        Source { inputs: inputs.iter(), rules, block_bytes, stop, open: None, next_input: 0 }
+    }
+
+    /// Fill `text` with the next records, all of one input; `None` at the very end.
+    pub(super) fn next_block(&mut self, text: &mut Text) -> Result<Option<Place>, KeysError> {
+        loop {
+            if self.stop.is_wanted() {
+                return Err(KeysError::Cancelled);
+            }
+            if self.open.is_none() {
+                let Some(input) = self.inputs.next() else { return Ok(None) };
+                self.open = Some(Open {
+                    stream: input.open(self.stop.clone())?,
+                    cutter: Cutter::new(self.rules),
+                    carry: Vec::new(),
+                    place: Place { input: self.next_input, first: true, ..Place::default() },
+                });
+                self.next_input += 1;
+            }
+            let Some(open) = &mut self.open else { continue };
+            let more = open.fill(text, self.block_bytes).map_err(|error| self.stop.or(error))?;
+            if open.place.first && text.used > 0 {
+                open.read_header(self.rules, text.bytes())?;
+            }
+            let place = open.place;
+            open.place = Place { first: false, header_bytes: 0, ..place };
+            if !more {
+                self.open = None;
+            }
+            if text.used > 0 {
+                return Ok(Some(place));
+            }
+        }
+    }
+}
+
+impl Open<'_> {
+    /// Fill `text` with whole records: about a block of them, one at the least. `false` at the
+    /// end of the input, whose last record may lack its delimiter.
+    fn fill(&mut self, text: &mut Text, block_bytes: usize) -> Result<bool, KeysError> {
+        let Open { stream, cutter, carry, .. } = self;
+        let no_memory = |bytes| KeysError::Memory { path: stream.path.clone(), bytes };
+        text.set(carry, block_bytes).map_err(no_memory)?;
+        carry.clear();
+        // The carried bytes have been searched already: no record ends in them.
+        let mut searched = text.used;
+        loop {
+            if text.used == text.buffer.len() {
+                // A record longer than the block.
+                text.make_room(text.used.saturating_mul(2))
+                    .map_err(|bytes| KeysError::Memory { path: stream.path.clone(), bytes })?;
+            }
+            let read = stream
+                .read(&mut text.buffer[text.used..])
+                .map_err(|error| stream.trouble(error))?;
+            text.used += read;
+            if read == 0 {
+                return Ok(false);
+            }
+            if text.used < text.buffer.len() && !stream.waits {
+                continue;
+            }
+            let border = cutter.last_border(&text.buffer[searched..text.used]);
+            if let Some(border) = border.map(|at| searched + at) {
+                carry.extend_from_slice(&text.buffer[border..text.used]);
+                text.used = border;
+                return Ok(true);
+            }
+            searched = text.used;
+        }
+    }
+
+    /// Find the column, and the row that names it.
+    fn read_header(&mut self, rules: &Rules, text: &[u8]) -> Result<(), KeysError> {
+        let Part::Csv(csv) = &rules.part else { return Ok(()) };
+        let mut end = None;
+        if csv.has_header {
+            Cutter::new(rules).records(text, |_, at| _ = end.get_or_insert(at));
+        }
+        let header = &text[..end.unwrap_or(0)];
+        self.place.header_bytes = end.map_or(0, |end| text.len().min(end + 1));
+        self.place.column = csv::find_column(csv, header).map_err(|have| KeysError::NoColumn {
+            path: self.stream.path.clone(),
+            column: csv.column.to_string(),
+            have,
+        })?;
+        Ok(())
+    }
+}

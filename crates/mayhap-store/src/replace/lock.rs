@@ -1,0 +1,162 @@
+//! One writer at a time.
+
+use super::{Over, ReplaceError, follow, put};
+use std::fmt;
+use std::fs::{File, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The right to replace a file, held by one at a time.
+///
+/// The lock is on the file itself, so nothing is left lying about. A file that is replaced takes
+/// its lock with it; therefore the new file is locked before it gets the name, and whoever waited
+/// for the old one notices that it has lost its name, and asks again. Readers do not lock: they
+/// find the old file or the new one.
+///
+/// The lock ends with the value, or with the process.
+#[derive(Debug)]
+pub struct Lock {
+    path: PathBuf,
+    file: File,
+}
+
+impl Lock {
+    /// Lock a file that is there, waiting for at most so long if another writer has it.
+    pub fn acquire(path: &Path, patience: Duration) -> Result<Lock, LockError> {
+        let path = follow(path).map_err(|_| LockError::Open {
+            path: path.to_owned(),
+            error: io::Error::other("too many symbolic links"),
+        })?;
+        let start = Instant::now();
+        loop {
+            let file =
+                File::open(&path).map_err(|error| LockError::Open { path: path.clone(), error })?;
+            match file.try_lock() {
+                // The one before may have replaced it while we opened it.
+                Ok(()) if has_name(&file, &path) => return Ok(Lock { path, file }),
+                Ok(()) => continue,
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => return Err(LockError::Open { path, error }),
+            }
+            let left = patience.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Err(LockError::Held { holder: holder_of(&file), path });
+            }
+            thread::sleep(left.min(Duration::from_millis(20)));
+        }
+    }
+
+    /// Make a file that is not there yet, and hold its lock from the first moment.
+    pub fn create(
+        path: &Path,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<Lock, ReplaceError> {
+        let path = follow(path)?;
+        let file = put(&path, Over::Nothing, write, File::lock)?;
+        Ok(Lock { path, file })
+    }
+
+    /// Replace the file, and go on holding the lock.
+    pub fn replace(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), ReplaceError> {
+        self.file = put(&self.path, Over::Filters, write, File::lock)?;
+        Ok(())
+    }
+
+    /// Replace the file whatever is in it, and go on holding the lock: for whoever has read it as
+    /// another program's filter.
+    pub fn replace_foreign(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), ReplaceError> {
+        self.file = put(&self.path, Over::Anything, write, File::lock)?;
+        Ok(())
+    }
+
+    /// The locked file, to be read: nobody else replaces it meanwhile.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Its name, all links followed.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Why there is no lock.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockError {
+    /// The file cannot be opened.
+    #[error("cannot open {}: {error}", path.display())]
+    Open {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// Another writer has it.
+    #[error("{} is being written by {}", path.display(), Holder(*holder))]
+    Held {
+        /// Which file.
+        path: PathBuf,
+        /// The other's process id, where the system says.
+        holder: Option<u32>,
+    },
+}
+
+struct Holder(Option<u32>);
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(pid) => write!(f, "process {pid}"),
+            None => f.write_str("another process"),
+        }
+    }
+}
+
+/// Whether the open file still is the one of this name.
+#[cfg(unix)]
+fn has_name(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (file.metadata(), path.metadata()) {
+        (Ok(ours), Ok(named)) => (ours.dev(), ours.ino()) == (named.dev(), named.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn has_name(_: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+/// Who holds the lock on a file: Linux keeps a list.
+#[cfg(target_os = "linux")]
+fn holder_of(file: &File) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+    let inode = file.metadata().ok()?.ino();
+    holder_in(&std::fs::read_to_string("/proc/locks").ok()?, inode)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn holder_of(_: &File) -> Option<u32> {
+    None
+}
+
+/// Lines are `1: FLOCK  ADVISORY  WRITE 4711 fe:01:131074 0 EOF`. Devices are left out of it:
+/// some file systems give two numbers for one.
+#[cfg(target_os = "linux")]
+fn holder_in(locks: &str, inode: u64) -> Option<u32> {
+    locks.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let ["FLOCK", _, "WRITE", pid, file, ..] = fields.get(1..)? else { return None };
+        let listed: u64 = file.rsplit(':').next()?.parse().ok()?;
+        (listed == inode).then(|| pid.parse().ok()).flatten()
+    })
+}

@@ -1,0 +1,231 @@
+//! Whole files out: a file is replaced at once or not at all, by one writer at a time.
+//!
+//! What is written goes to a temporary file beside the old one, is synced, and takes the old
+//! one's name in one step; then the directory is synced. Whoever opens the name finds the old
+//! file or the new one, whole, at any moment and after any crash. A failed write, of a full disk
+//! for one, leaves the old file as it was and the temporary one removed.
+
+mod lock;
+
+pub use lock::{Lock, LockError};
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// What may be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Nothing: the name must be free.
+    Nothing,
+    /// Filters of ours, and empty files.
+    Filters,
+    /// Any file.
+    Anything,
+}
+
+/// Replace the file of this name by what `write` writes, whole or not at all.
+///
+/// A symbolic link is followed, and the file it points to replaced. The new file has the old
+/// one's mode and, where the system allows, owner. Where the name is that of a pipe or a device
+/// (`/dev/stdout`), it is written to as it is: such a thing must not be replaced by a file.
+pub fn file(
+    path: &Path,
+    over: Over,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), ReplaceError> {
+    let path = follow(path)?;
+    if let Some(mut special) = special_file(&path)? {
+        let trouble = |error| ReplaceError::Write { path: path.clone(), error };
+        return write(&mut special).and_then(|()| special.flush()).map_err(trouble);
+    }
+    put(&path, over, write, |_| Ok(())).map(drop)
+}
+
+/// Fails where [`file`] would, because of what is there: to be asked before long work.
+pub fn check(path: &Path, over: Over) -> Result<(), ReplaceError> {
+    let path = follow(path)?;
+    if let Some(old) = metadata(&path)? {
+        if old.is_dir() {
+            return Err(ReplaceError::Directory { path });
+        }
+        if old.is_file() {
+            return may_replace(&path, over);
+        }
+        return Ok(());
+    }
+    let folder = folder_of(&path);
+    match fs::metadata(folder) {
+        Ok(data) if data.is_dir() => Ok(()),
+        Ok(_) => Err(ReplaceError::Write { error: io::ErrorKind::NotADirectory.into(), path }),
+        Err(error) => Err(ReplaceError::Write { path, error }),
+    }
+}
+
+/// The new file under the name of the old. `ready` sees it before it has the name.
+fn put(
+    path: &Path,
+    over: Over,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ready: impl FnOnce(&File) -> io::Result<()>,
+) -> Result<File, ReplaceError> {
+    let trouble = |error| ReplaceError::Write { path: path.to_owned(), error };
+    let old = metadata(path)?;
+    if old.is_some() {
+        may_replace(path, over)?;
+    }
+    let folder = folder_of(path);
+    let mut temp = temp_file(path, folder).map_err(trouble)?;
+    write(temp.as_file_mut()).map_err(trouble)?;
+    if let Some(old) = &old {
+        take_over(temp.as_file(), old).map_err(trouble)?;
+    }
+    temp.as_file().sync_all().map_err(trouble)?;
+    ready(temp.as_file()).map_err(trouble)?;
+    let file = match over {
+        Over::Nothing => temp.persist_noclobber(path),
+        Over::Filters | Over::Anything => temp.persist(path),
+    };
+    let file = file.map_err(|failed| match failed.error.kind() {
+        io::ErrorKind::AlreadyExists => ReplaceError::Exists { path: path.to_owned() },
+        _ => trouble(failed.error),
+    })?;
+    sync_folder(folder).map_err(trouble)?;
+    Ok(file)
+}
+
+fn temp_file(path: &Path, folder: &Path) -> io::Result<NamedTempFile> {
+    let mut prefix = std::ffi::OsString::from(".");
+    prefix.push(path.file_name().unwrap_or_default());
+    prefix.push(".");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As of any new file: the umask takes away what the user wants taken away.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}
+
+/// Mode and owner of the file that is replaced.
+fn take_over(file: &File, old: &Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let same =
+            file.metadata().is_ok_and(|new| (new.uid(), new.gid()) == (old.uid(), old.gid()));
+        if !same {
+            // Only a superuser may give files away. Whoever is none keeps the new one.
+            let owner = rustix::fs::Uid::from_raw(old.uid());
+            let group = rustix::fs::Gid::from_raw(old.gid());
+            _ = rustix::fs::fchown(file, Some(owner), Some(group));
+        }
+    }
+    file.set_permissions(old.permissions())
+}
+
+/// Make the new name outlast a power cut. Not every system can be asked to.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(not(unix)) {
+        return Ok(());
+    }
+    match File::open(folder)?.sync_all() {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        result => result,
+    }
+}
+
+fn may_replace(path: &Path, over: Over) -> Result<(), ReplaceError> {
+    match over {
+        Over::Nothing => Err(ReplaceError::Exists { path: path.to_owned() }),
+        Over::Anything => Ok(()),
+        Over::Filters => {
+            let mut start = Vec::new();
+            File::open(path)
+                .and_then(|file| file.take(8).read_to_end(&mut start))
+                .map_err(|error| ReplaceError::Write { path: path.to_owned(), error })?;
+            if start.is_empty() || start == b"\x89MAY\r\n\x1a\n" {
+                return Ok(());
+            }
+            Err(ReplaceError::NotAFilter { path: path.to_owned() })
+        }
+    }
+}
+
+/// What is there under a name; nothing is no error.
+fn metadata(path: &Path) -> Result<Option<Metadata>, ReplaceError> {
+    match fs::metadata(path) {
+        Ok(data) => Ok(Some(data)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(ReplaceError::Write { path: path.to_owned(), error }),
+    }
+}
+
+/// A pipe or a device, opened for writing.
+fn special_file(path: &Path) -> Result<Option<File>, ReplaceError> {
+    match metadata(path)? {
+        Some(data) if data.is_dir() => Err(ReplaceError::Directory { path: path.to_owned() }),
+        Some(data) if !data.is_file() => File::options()
+            .write(true)
+            .open(path)
+            .map(Some)
+            .map_err(|error| ReplaceError::Write { path: path.to_owned(), error }),
+        _ => Ok(None),
+    }
+}
+
+/// The file a name stands for, however many links lead to it, be it there or not.
+fn follow(path: &Path) -> Result<PathBuf, ReplaceError> {
+    const MOST_LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&path) {
+            Ok(target) => path = folder_of(&path).join(target),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(ReplaceError::Write { path, error: io::Error::other("too many symbolic links") })
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        Some(folder) => folder,
+        None => path,
+    }
+}
+
+/// Why a file is not replaced. The old one is as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplaceError {
+    /// There is a file of that name.
+    #[error("{} is there already", path.display())]
+    Exists {
+        /// Which name.
+        path: PathBuf,
+    },
+    /// There is a file of that name, and it is not a filter.
+    #[error("{} is there already and is not a filter", path.display())]
+    NotAFilter {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// A directory.
+    #[error("{} is a directory", path.display())]
+    Directory {
+        /// Which one.
+        path: PathBuf,
+    },
+    /// It cannot be written.
+    #[error("cannot write {}: {error}", path.display())]
+    Write {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+}

@@ -1,0 +1,451 @@
+//! Text in, records and keys out: the same whatever the blocks, threads and codecs.
+
+use mayhap_store::keys::{
+    Batch, Collecting, Column, Csv, Fields, Framing, Input, KeyBytes, KeysError, Normaliser, Part,
+    Pointer, Reading, Rules, Spelling, Survey, Tally, Watch,
+};
+use proptest::prelude::*;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a reading gave: keys, numbered records, and the tally.
+#[derive(Debug, Default, PartialEq)]
+struct Got {
+    keys: Vec<Vec<u8>>,
+    records: Vec<(u64, Vec<u8>)>,
+    headers: Vec<Vec<u8>>,
+    copied: Vec<u8>,
+    tally: Tally,
+}
+
+fn read(reading: &Reading) -> Result<Got, KeysError> {
+    let mut got = Got::default();
+    got.tally = reading.run(&Collecting, |batch: &mut Batch<KeyBytes>| {
+        got.keys.extend(batch.out.iter().map(<[u8]>::to_vec));
+        got.records.extend(batch.numbered().map(|(number, record)| (number, record.to_vec())));
+        got.headers.extend(batch.header().map(<[u8]>::to_vec));
+        batch.copy_where(|i| i % 3 != 1, &mut got.copied);
+        assert_eq!(batch.out.keys(), batch.records());
+        Ok::<_, KeysError>(ControlFlow::Continue(()))
+    })?;
+    Ok(got)
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    fn reading(&self, text: impl AsRef<[u8]>, rules: Rules) -> Reading {
+        Reading::new(vec![self.file("keys", text).into()], rules)
+    }
+
+    fn keys(&self, text: impl AsRef<[u8]>, rules: Rules) -> (Vec<String>, u64) {
+        let got = read(&self.reading(text, rules)).unwrap();
+        let text = |key: &Vec<u8>| String::from_utf8_lossy(key).into_owned();
+        (got.keys.iter().map(text).collect(), got.tally.unparsed)
+    }
+}
+
+/// Records as anybody would split them.
+fn naive(text: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
+    let mut records: Vec<_> = text.split(|byte| *byte == delimiter).map(<[u8]>::to_vec).collect();
+    // Behind the last delimiter there is nothing, not an empty record.
+    if records.last().is_some_and(Vec::is_empty) {
+        records.pop();
+    }
+    records
+}
+
+fn letters(of: &'static [u8], most: usize) -> impl Strategy<Value = Vec<u8>> {
+    proptest::collection::vec(proptest::sample::select(of), 0..most)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn any_blocks_and_threads_give_the_same_records(
+        texts in proptest::collection::vec(letters(b"ab\n\0\r", 120), 1..4),
+        block_bytes in 1usize..40,
+        threads in 1usize..5,
+        delimiter in proptest::sample::select(b"\n\0a".as_slice()),
+        (crlf, skip_empty) in any::<(bool, bool)>(),
+    ) {
+        let folder = Folder::new();
+        let inputs = texts.iter().enumerate().map(|(i, text)| folder.file(&i.to_string(), text).into());
+        let rules = Rules { framing: Framing { delimiter, crlf, skip_empty }, ..Rules::default() };
+        let reading = Reading::new(inputs.collect(), rules)
+            .with_block_bytes(block_bytes)
+            .with_threads(threads);
+        let got = read(&reading).unwrap();
+
+        let (mut keys, mut records) = (Vec::new(), Vec::new());
+        for text in &texts {
+            for (number, record) in naive(text, delimiter).into_iter().enumerate() {
+                let bare = record.strip_suffix(b"\r").filter(|_| crlf).unwrap_or(&record);
+                if !(skip_empty && bare.is_empty()) {
+                    keys.push(bare.to_vec());
+                    records.push((number as u64 + 1, record.clone()));
+                }
+            }
+        }
+        prop_assert_eq!(got.tally, Tally { records: keys.len() as u64, unparsed: 0 });
+        prop_assert_eq!(got.keys, keys);
+        prop_assert_eq!(got.records, records);
+        prop_assert_eq!(reading.count().unwrap(), got.tally.records);
+    }
+
+    #[test]
+    fn copies_are_the_records_chosen(text in letters(b"ab\n", 200), skip_empty in any::<bool>()) {
+        let folder = Folder::new();
+        let framing = Framing { skip_empty, ..Framing::default() };
+        let got = read(&folder.reading(&text, Rules { framing, ..Rules::default() })).unwrap();
+        let mut want = Vec::new();
+        for (i, (_, record)) in got.records.iter().enumerate() {
+            if i % 3 != 1 {
+                want.extend_from_slice(record);
+                want.push(b'\n');
+            }
+        }
+        prop_assert_eq!(got.copied, want);
+    }
+
+    /// Rows are cut by our own eyes and taken apart by csv-core: both must see the same table.
+    #[test]
+    fn tables_are_read_as_csv_core_reads_them(
+        text in letters(b"ab,\"\n\r", 150),
+        block_bytes in 1usize..30,
+    ) {
+        let folder = Folder::new();
+        let part = Part::Csv(Csv::new("1"));
+        let reading = folder.reading(&text, Rules { part, ..Rules::default() });
+        let got = read(&reading.with_block_bytes(block_bytes).with_threads(2)).unwrap();
+        let rows = got.keys.iter().zip(&got.records).filter(|(_, (_, record))| !record.is_empty());
+        let ours: Vec<Vec<u8>> = rows.map(|(key, _)| key.clone()).collect();
+        prop_assert_eq!(ours, first_column(&text));
+    }
+}
+
+/// The first field of each row that is not empty, by csv-core on the whole text.
+fn first_column(text: &[u8]) -> Vec<Vec<u8>> {
+    let terminator = csv_core::Terminator::Any(b'\n');
+    let mut reader = csv_core::ReaderBuilder::new().terminator(terminator).build();
+    let (mut rest, mut field, mut written) = (text, vec![0; text.len() + 1], 0);
+    let (mut column, mut is_first) = (Vec::new(), true);
+    loop {
+        let (result, read, wrote) = reader.read_field(rest, &mut field[written..]);
+        rest = &rest[read..];
+        written += wrote;
+        match result {
+            csv_core::ReadFieldResult::End => return column,
+            csv_core::ReadFieldResult::Field { record_end } => {
+                if is_first {
+                    column.push(field[..written].to_vec());
+                }
+                (is_first, written) = (record_end, 0);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_record_longer_than_its_block_is_whole() {
+    let folder = Folder::new();
+    let long = "x".repeat(300_000);
+    let text = format!("a\n{long}\nb");
+    for threads in [1, 3] {
+        let reading = folder.reading(&text, Rules::default());
+        let got = read(&reading.with_block_bytes(1_000).with_threads(threads)).unwrap();
+        assert_eq!(got.keys, [b"a".to_vec(), long.clone().into_bytes(), b"b".to_vec()]);
+    }
+}
+
+#[test]
+fn fields_are_found_and_joined_without_confusion() {
+    let folder = Folder::new();
+    let fields = |numbers: &[usize]| Rules {
+        part: Part::Fields(Fields::new(b'\t', numbers.to_vec()).unwrap()),
+        ..Rules::default()
+    };
+    let text = "ab\tc\t1\na\tbc\t2\nlonely\n";
+    let (keys, unparsed) = folder.keys(text, fields(&[2]));
+    assert_eq!((keys, unparsed), (vec!["c".into(), "bc".into(), "lonely".into()], 1));
+    let (keys, unparsed) = folder.keys(text, fields(&[1, 2]));
+    assert_ne!(keys[0], keys[1]);
+    assert_eq!(keys[0], "\u{2}\0\0\0\0\0\0\0ab\u{1}\0\0\0\0\0\0\0c");
+    assert_eq!((keys[2].as_str(), unparsed), ("lonely", 1));
+    assert_eq!(Fields::new(b'\t', vec![]), None);
+    assert_eq!(Fields::new(b'\t', vec![0]), None);
+}
+
+#[test]
+fn columns_have_names_and_rows_have_line_ends() {
+    let folder = Folder::new();
+    let text = "\u{feff}id,\"the url\"\r\n1,\"a,b\"\r\n2,\"say \"\"hi\"\"\nthere\"\r\n3\r\n4,plain";
+    let part = Part::Csv(Csv::new("the url"));
+    let framing = Framing { crlf: true, ..Framing::default() };
+    for (block_bytes, threads) in [(1, 1), (7, 2), (1 << 20, 1)] {
+        let rules = Rules { part: part.clone(), framing, ..Rules::default() };
+        let reading = folder.reading(text, rules).with_block_bytes(block_bytes);
+        let got = read(&reading.with_threads(threads)).unwrap();
+        let want = ["a,b", "say \"hi\"\nthere", "3", "plain"].map(|key| key.as_bytes().to_vec());
+        assert_eq!(got.keys, want);
+        assert_eq!(got.headers, ["\u{feff}id,\"the url\"\r\n".as_bytes()]);
+        assert_eq!(got.tally, Tally { records: 4, unparsed: 1 });
+        // The header is row 1.
+        assert_eq!(got.records.iter().map(|row| row.0).collect::<Vec<_>>(), [2, 3, 4, 5]);
+    }
+}
+
+#[test]
+fn numbered_columns_need_no_header() {
+    let folder = Folder::new();
+    let csv = Csv::new("2").with_separator(b';');
+    assert_eq!(csv.column, Column::Number(2));
+    let rules = Rules { part: Part::Csv(csv.clone()), ..Rules::default() };
+    assert_eq!(folder.keys("a;b\nc;d\n", rules).0, ["b", "d"]);
+    let rules = Rules { part: Part::Csv(csv.with_header(true)), ..Rules::default() };
+    assert_eq!(folder.keys("a;b\nc;d\n", rules).0, ["d"]);
+}
+
+#[test]
+fn a_missing_column_names_those_that_are_there() {
+    let folder = Folder::new();
+    let rules = Rules { part: Part::Csv(Csv::new("url")), ..Rules::default() };
+    let error = read(&folder.reading("id,URL\n1,x\n", rules.clone())).unwrap_err().to_string();
+    assert!(error.ends_with("has no column \"url\": there are id, URL"), "{error}");
+    // No rows, no columns to miss.
+    assert_eq!(read(&folder.reading("", rules)).unwrap().tally.records, 0);
+}
+
+#[test]
+fn json_values_are_found_by_pointer() {
+    let folder = Folder::new();
+    let rules =
+        |pointer| Rules { part: Part::Json(Pointer::new(pointer).unwrap()), ..Rules::default() };
+    let text = concat!(
+        r#"{"a": {"b": "x\ny"}, "z": [1, {"b": 2}]}"#,
+        "\n",
+        r#"{"a": {"b": 1e3}, "a": {"b": -0.50}}"#,
+        "\n",
+        r#"{"a": {"b": true}}"#,
+        "\n",
+        r#"{"a": {"b": null}}"#,
+        "\n",
+        r#"{"a": ["b"]}"#,
+        "\n",
+        r#"{"a": {"b": "cut"#,
+        "\n",
+        r#"{"a": {"b": "two"}} {}"#,
+        "\n",
+        r#"not json"#,
+        "\n",
+    );
+    let (keys, unparsed) = folder.keys(text, rules("/a/b"));
+    assert_eq!(keys[..3], ["x\ny", "-0.50", "true"]);
+    assert_eq!(unparsed, 5);
+    assert_eq!(keys[3], r#"{"a": {"b": null}}"#);
+    assert_eq!(folder.keys(r#"{"z": [1, {"b/~": 2}]}"#, rules("/z/1/b~1~0")).0, ["2"]);
+    assert_eq!(folder.keys("\"whole\"\n7\n", rules("")).0, ["whole", "7"]);
+    for wrong in ["a", "/a~2", "/~"] {
+        assert_eq!(Pointer::new(wrong), None, "{wrong}");
+    }
+}
+
+#[test]
+fn keys_are_normalised_then_spelled() {
+    let folder = Folder::new();
+    let rules = Rules { normaliser: Normaliser::Hex, spelling: Spelling::Hex, ..Rules::default() };
+    let (keys, unparsed) = folder.keys("0x4142\n 434A \nxyz\n", rules);
+    assert_eq!((keys, unparsed), (vec!["AB".into(), "CJ".into(), "xyz".into()], 1));
+}
+
+fn packed(codec: &str, bytes: &[u8]) -> Vec<u8> {
+    match codec {
+        "gz" => {
+            let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            to.write_all(bytes).unwrap();
+            to.finish().unwrap()
+        }
+        "zst" => zstd::encode_all(bytes, 1).unwrap(),
+        "xz" => liblzma::encode_all(bytes, 1).unwrap(),
+        "bz2" => {
+            let mut to = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+            to.write_all(bytes).unwrap();
+            to.finish().unwrap()
+        }
+        _ => bytes.to_vec(),
+    }
+}
+
+const CODECS: [&str; 5] = ["gz", "zst", "xz", "bz2", "plain"];
+
+#[test]
+fn every_codec_is_known_by_its_first_bytes_and_may_come_in_pieces() {
+    let folder = Folder::new();
+    let (one, two) = ("a\nb\nhalf ".repeat(10_000), "of it\nlast".repeat(1_000));
+    let want = naive(format!("{one}{two}").as_bytes(), b'\n');
+    for codec in CODECS {
+        let bytes = [packed(codec, one.as_bytes()), packed(codec, two.as_bytes())].concat();
+        // The name says nothing.
+        let got = read(&folder.reading(bytes, Rules::default()).with_threads(2)).unwrap();
+        assert!(got.keys == want, "{codec}");
+        // An empty file is one of no keys.
+        let got = read(&folder.reading(packed(codec, b""), Rules::default())).unwrap();
+        assert_eq!(got.keys.len(), 0, "{codec}");
+    }
+}
+
+#[test]
+fn damaged_and_cut_off_files_are_refused() {
+    let folder = Folder::new();
+    // Noise, so that the packed file is not a few bytes.
+    let text: Vec<u8> =
+        (0..40_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    for codec in &CODECS[..4] {
+        let whole = packed(codec, &text);
+        let cut = &whole[..whole.len() - whole.len() / 3];
+        let error = read(&folder.reading(cut, Rules::default())).unwrap_err();
+        assert!(matches!(error, KeysError::Damaged { .. }), "{codec}: {error}");
+        let mut flipped = whole.clone();
+        flipped[whole.len() / 2] ^= 0x10;
+        let error = read(&folder.reading(flipped, Rules::default()).with_threads(2)).unwrap_err();
+        assert!(matches!(error, KeysError::Damaged { .. }), "{codec}: {error}");
+    }
+}
+
+#[test]
+fn text_that_only_looks_packed_is_text() {
+    let folder = Folder::new();
+    for text in ["BZh", "BZh9 is a level", "\u{1f}", "(", "M", ""] {
+        assert_eq!(
+            folder.keys(text, Rules::default()).0,
+            naive(text.as_bytes(), b'\n')
+                .iter()
+                .map(|key| String::from_utf8_lossy(key).into_owned())
+                .collect::<Vec<_>>()
+        );
+    }
+}
+
+#[test]
+fn wrong_inputs_are_named() {
+    let folder = Folder::new();
+    let refusal = |path: &Path| {
+        let inputs = vec![folder.file("good", "a\n").into(), Input::from(path.to_owned())];
+        read(&Reading::new(inputs, Rules::default()).with_threads(2)).unwrap_err()
+    };
+    assert!(matches!(refusal(folder.0.path()), KeysError::Directory { .. }));
+    let missing = folder.0.path().join("missing");
+    let error = refusal(&missing);
+    assert!(matches!(error, KeysError::Open { .. }) && error.path() == Some(&missing), "{error}");
+    let filter = mayhap::Blocked::new(mayhap::Spec::new(10, 0.01).unwrap()).unwrap();
+    let filter = folder.file("filter", filter.encode(&mayhap::format::Notes::new()));
+    assert!(matches!(refusal(&filter), KeysError::Filter { .. }));
+}
+
+#[test]
+fn the_consumer_may_end_it_and_errors_come_in_their_place() {
+    let folder = Folder::new();
+    let text = "line\n".repeat(100_000);
+    for threads in [1, 4] {
+        let missing = Input::from(folder.0.path().join("missing"));
+        let inputs = vec![folder.file("keys", &text).into(), missing];
+        let reading =
+            Reading::new(inputs, Rules::default()).with_block_bytes(1_000).with_threads(threads);
+        let mut batches = 0;
+        let tally = reading.run(&Collecting, |_| {
+            batches += 1;
+            let flow =
+                if batches == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+            Ok::<_, KeysError>(flow)
+        });
+        assert_eq!((tally.unwrap().records, batches), (600, 3));
+        // Everything before the trouble is handed over first.
+        let mut records = 0;
+        let error = reading.run(&Collecting, |batch| {
+            records += batch.records();
+            Ok::<_, KeysError>(ControlFlow::Continue(()))
+        });
+        assert!(matches!(error, Err(KeysError::Open { .. })));
+        assert_eq!(records, 100_000);
+    }
+}
+
+#[test]
+fn a_watch_sees_and_stops() {
+    let folder = Folder::new();
+    for threads in [1, 3] {
+        let watch = Arc::new(Watch::default());
+        let text = "line\n".repeat(100_000);
+        let reading = folder
+            .reading(&text, Rules::default())
+            .with_block_bytes(1_000)
+            .with_threads(threads)
+            .with_watch(Arc::clone(&watch));
+        assert_eq!(read(&reading).unwrap().tally.records, 100_000);
+        assert_eq!((watch.read_bytes(), watch.total_bytes()), (500_000, Some(500_000)));
+        assert_eq!(watch.records(), 100_000);
+        let result = reading.run(&Collecting, |batch| {
+            if batch.numbered().any(|(number, _)| number > 5_000) {
+                watch.stop();
+            }
+            Ok::<_, KeysError>(ControlFlow::Continue(()))
+        });
+        assert!(result.unwrap_err().is_cancelled());
+    }
+}
+
+/// A pipe that says nothing must not hold up whoever wants to leave.
+#[test]
+#[cfg(unix)]
+fn a_silent_pipe_can_be_left() {
+    let folder = Folder::new();
+    let pipe = folder.0.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|status| status.success()), "mkfifo");
+    for threads in [1, 2] {
+        // Open for both, so that opening waits for nobody and the end never comes.
+        let mut writer = std::fs::File::options().read(true).write(true).open(&pipe).unwrap();
+        writer.write_all(b"one\ntwo\nhal").unwrap();
+        let watch = Arc::new(Watch::default());
+        let reading = Reading::new(vec![pipe.clone().into()], Rules::default())
+            .with_threads(threads)
+            .with_watch(Arc::clone(&watch));
+        let mut records = 0;
+        let result = reading.run(&Collecting, |batch| {
+            // Whole lines are here though the pipe is still open.
+            records += batch.records();
+            watch.stop();
+            Ok::<_, KeysError>(ControlFlow::Continue(()))
+        });
+        assert!(result.unwrap_err().is_cancelled());
+        assert_eq!(records, 2);
+        drop(writer);
+    }
+}
+
+#[test]
+fn distinct_keys_are_estimated() {
+    let folder = Folder::new();
+    let text: String = (0..60_000).map(|i| format!("key {}\n", i % 20_000)).collect();
+    let reading = folder.reading(text, Rules::default()).with_threads(2);
+    let Survey { records, distinct } = reading.survey().unwrap();
+    assert_eq!(records, 60_000);
+    assert!(distinct.abs_diff(20_000) < 400, "{distinct}");
+    assert_eq!(reading.count().unwrap(), 60_000);
+    assert!(reading.is_rereadable());
+    assert!(!Reading::new(vec![Input::Stdin], Rules::default()).is_rereadable());
+}
