@@ -16,7 +16,7 @@ use mayhap_store::keys::Reading;
 use std::time::Duration;
 
 /// The rate where nobody says.
-const RATE: f64 = 0.01;
+pub const RATE: f64 = 0.01;
 /// Where a filter begins that grows with a stream: 158 kB at 1%.
 const FIRST_KEYS: u64 = 100_000;
 
