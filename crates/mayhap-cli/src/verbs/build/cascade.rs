@@ -10,7 +10,7 @@ use crate::signals::stop_on_signal;
 use clap::{Args, ValueEnum};
 use mayhap::{Cascade, CascadeError, Hash, Making, Native, Prefer, Scheme, Spec};
 use mayhap_store::keys::{Collecting, Input, Reading, Rules, Tally};
-use std::collections::BTreeMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -198,17 +198,18 @@ impl List {
         std::mem::replace(&mut self.read, Ok(Tally::default()))
     }
 
-    /// The keys with these hashes, as far as they can be read once more.
-    fn keys_of(&self, wanted: &[Hash], scheme: Native) -> anyhow::Result<BTreeMap<Hash, Vec<u8>>> {
-        let mut found = BTreeMap::new();
+    /// Keys with these hashes, which rise, in the order of the list; as far as it can be read once
+    /// more.
+    fn keys_of(&self, wanted: &[Hash], scheme: Native) -> anyhow::Result<Vec<(Hash, Vec<u8>)>> {
+        let (mut found, mut new) = (Vec::new(), HashSet::new());
         if self.held.is_some() {
             return Ok(found);
         }
         self.reading.run(&Collecting, |batch| {
             for key in batch.out.iter() {
                 let hash = scheme.hash_bytes(key);
-                if wanted.contains(&hash) {
-                    found.entry(hash).or_insert_with(|| key.to_vec());
+                if wanted.binary_search(&hash).is_ok() && new.insert(hash) {
+                    found.push((hash, key.to_vec()));
                 }
             }
             let all = found.len() == wanted.len();
@@ -218,6 +219,9 @@ impl List {
     }
 }
 
+/// Keys in both lists that an error names.
+const NAMED: usize = 10;
+
 /// The error that names keys in both lists, the first ten of them.
 fn in_both(
     keys: u64,
@@ -226,23 +230,21 @@ fn in_both(
     exclude: &List,
     scheme: Native,
 ) -> anyhow::Result<anyhow::Error> {
-    let (these, those) = (include.keys_of(first, scheme)?, exclude.keys_of(first, scheme)?);
     let shown = |key: &[u8]| format!("{:?}", String::from_utf8_lossy(key));
-    for hash in first {
-        if let (Some(this), Some(that)) = (these.get(hash), those.get(hash))
-            && this != that
-        {
+    let these = include.keys_of(first, scheme)?;
+    let those: HashMap<Hash, Vec<u8>> = exclude.keys_of(first, scheme)?.into_iter().collect();
+    for (hash, this) in &these {
+        if let Some(that) = those.get(hash).filter(|that| *that != this) {
             return Ok(refuse(
                 format!("two different keys share a hash: {} and {}", shown(this), shown(that)),
                 "build with another --seed: that parts them",
             ));
         }
     }
-    let names: Vec<String> = first
-        .iter()
-        .filter_map(|hash| these.get(hash).or(those.get(hash)))
-        .map(|key| shown(key))
-        .collect();
+    let names: Vec<String> = match these.is_empty() {
+        false => these.iter().take(NAMED).map(|(_, key)| shown(key)).collect(),
+        true => those.values().take(NAMED).map(|key| shown(key)).collect(), // the list was a pipe
+    };
     let mut what = match keys {
         1 => "1 key is in both lists".to_owned(),
         keys => format!("{keys} keys are in both lists"),
