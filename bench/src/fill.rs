@@ -7,8 +7,10 @@ use std::thread::scope;
 
 /// Hashes handed over at a time.
 const BATCH: usize = 4096;
-/// Keys sorted before the parts are filled: 8 bytes each are held.
+/// Keys sorted before the parts are filled, at the most: 8 bytes each are held. Fewer where there
+/// are few: the first round pays for memory that the others find ready.
 const ROUND: u64 = 50_000_000;
+const ROUNDS: u64 = 8;
 
 /// Hash the URLs with numbers `pick(i)`; `each` gets batches.
 pub fn hash_urls(ids: Range<u64>, pick: &impl Fn(u64) -> u64, mut each: impl FnMut(&[Hash])) {
@@ -61,8 +63,9 @@ pub fn partitioned(
     source: &(impl Fn(Range<u64>, &mut dyn FnMut(&[Hash])) + Sync),
 ) {
     let mut sorted: Vec<_> = (0..threads).map(|_| Scatter::new(filter.shape())).collect();
-    for start in (0..keys).step_by(ROUND as usize) {
-        let round = start..(start + ROUND).min(keys);
+    let round_keys = keys.div_ceil(ROUNDS).clamp(1, ROUND);
+    for start in (0..keys).step_by(round_keys as usize) {
+        let round = start..(start + round_keys).min(keys);
         scope(|scope| {
             for (thread, scatter) in (0..threads).zip(&mut sorted) {
                 let own = slice(&round, thread, threads);

@@ -5,7 +5,7 @@
 //! meaning, and a better rule gets a new one.
 
 use crate::Key;
-use crate::hash::{Hash, Secret, reduce, sip13_128, xxh3_64};
+use crate::hash::{Hash, Secret, reduce, sip13_128, turned, xxh3_64, xxh3_64_of_eight};
 
 /// The frozen number of a scheme.
 ///
@@ -72,7 +72,8 @@ pub struct Native(Mode);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    Seeded(u64),
+    /// A seed, and what it becomes in keys of eight bytes.
+    Seeded(u64, u64),
     Keyed(Secret),
 }
 
@@ -85,7 +86,7 @@ impl Default for Native {
 impl Native {
     /// XXH3-64 with this seed.
     pub const fn seeded(seed: u64) -> Native {
-        Native(Mode::Seeded(seed))
+        Native(Mode::Seeded(seed, turned(seed)))
     }
 
     /// SipHash-1-3-128 under this secret.
@@ -101,7 +102,7 @@ impl Native {
     /// The seed, unless keyed.
     pub const fn seed(&self) -> Option<u64> {
         match self.0 {
-            Mode::Seeded(seed) => Some(seed),
+            Mode::Seeded(seed, _) => Some(seed),
             Mode::Keyed(_) => None,
         }
     }
@@ -109,7 +110,7 @@ impl Native {
     /// The secret, if keyed.
     pub const fn secret(&self) -> Option<Secret> {
         match self.0 {
-            Mode::Seeded(_) => None,
+            Mode::Seeded(..) => None,
             Mode::Keyed(secret) => Some(secret),
         }
     }
@@ -122,8 +123,9 @@ impl Native {
         hashes.clear();
         match self.0 {
             // Four integers at a time where the machine can: half the time of one by one.
-            Mode::Seeded(seed) => crate::kernel::vectorized(|| {
-                hashes.extend(keys.iter().map(|key| Hash(xxh3_64(key.key_bytes().as_ref(), seed))));
+            Mode::Seeded(seed, turned) => crate::kernel::vectorized(|| {
+                let hash = |key: &K| seeded(key.key_bytes().as_ref(), seed, turned);
+                hashes.extend(keys.iter().map(hash));
             }),
             Mode::Keyed(_) => hashes.extend(keys.iter().map(|key| self.hash(key))),
         }
@@ -132,7 +134,7 @@ impl Native {
     /// What a file keeps: the seed, or the check of the secret.
     pub fn fingerprint(&self) -> u64 {
         match &self.0 {
-            Mode::Seeded(seed) => *seed,
+            Mode::Seeded(seed, _) => *seed,
             Mode::Keyed(secret) => secret.check(),
         }
     }
@@ -143,7 +145,7 @@ impl Scheme for Native {
 
     fn id(&self) -> SchemeId {
         match self.0 {
-            Mode::Seeded(_) => SchemeId::XXH3,
+            Mode::Seeded(..) => SchemeId::XXH3,
             Mode::Keyed(_) => SchemeId::SIP13,
         }
     }
@@ -152,7 +154,7 @@ impl Scheme for Native {
     #[inline(always)]
     fn hash_bytes(&self, bytes: &[u8]) -> Hash {
         match &self.0 {
-            Mode::Seeded(seed) => Hash(xxh3_64(bytes, *seed)),
+            Mode::Seeded(seed, turned) => seeded(bytes, *seed, *turned),
             Mode::Keyed(secret) => keyed(bytes, secret),
         }
     }
@@ -165,6 +167,16 @@ impl Scheme for Native {
             let x = hash.0.wrapping_add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             reduce((x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93), bits)
         })
+    }
+}
+
+/// Eight bytes are an integer more often than not. The length of one is known when compiling, and
+/// this costs nothing.
+#[inline(always)]
+fn seeded(bytes: &[u8], seed: u64, turned: u64) -> Hash {
+    match bytes.try_into() {
+        Ok(eight) => Hash(xxh3_64_of_eight(eight, turned)),
+        Err(_) => Hash(xxh3_64(bytes, seed)),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Line;
 use super::scalar::{SALT, first_half, second_half};
 use crate::hash::Hash;
+use core::arch::asm;
 use core::arch::x86_64::{
     __m256i, _mm256_add_epi32, _mm256_and_si256, _mm256_blendv_ps, _mm256_castps_si256,
     _mm256_castsi256_ps, _mm256_cmpgt_epi32, _mm256_loadu_si256, _mm256_mullo_epi32,
@@ -19,6 +20,27 @@ fn products(half: u32) -> __m256i {
     // SAFETY: `SALT` is 32 readable bytes, and `loadu` needs no alignment.
     let salt = unsafe { _mm256_loadu_si256(SALT.as_ptr().cast()) };
     _mm256_mullo_epi32(_mm256_set1_epi32(half as i32), salt)
+}
+
+/// The products of a hash that lies in memory, where a vector can be filled from straight away.
+/// The compiler would rather move the hash through a register, which costs a seventh of a lookup.
+#[target_feature(enable = "avx2,bmi2")]
+#[inline]
+fn products_at(hash: &Hash) -> __m256i {
+    let halves: __m256i;
+    // SAFETY: reads the first four of the hash's eight bytes, the lower half on this machine, and
+    // touches nothing else.
+    unsafe {
+        asm!(
+            "vpbroadcastd {halves}, dword ptr [{hash}]",
+            halves = lateout(ymm_reg) halves,
+            hash = in(reg) hash,
+            options(pure, readonly, nostack, preserves_flags),
+        );
+    }
+    // SAFETY: `SALT` is 32 readable bytes, and `loadu` needs no alignment.
+    let salt = unsafe { _mm256_loadu_si256(SALT.as_ptr().cast()) };
+    _mm256_mullo_epi32(halves, salt)
 }
 
 /// Whether the line has the positions of all lanes in which `ones` is one.
@@ -104,9 +126,9 @@ fn lanes(probes: u32) -> Lanes {
 /// Whether all probes are set in the line.
 #[target_feature(enable = "avx2,bmi2")]
 #[inline]
-fn line_contains<const WIDE: bool>(line: &Line, hash: Hash, lanes: Lanes) -> bool {
-    found(line, products(first_half(hash)), lanes.first)
-        && (!WIDE || found(line, products(second_half(hash)), lanes.second))
+fn line_contains<const WIDE: bool>(line: &Line, hash: &Hash, lanes: Lanes) -> bool {
+    found(line, products_at(hash), lanes.first)
+        && (!WIDE || found(line, products(second_half(*hash)), lanes.second))
 }
 
 /// Set all probes in the line; whether any was clear.
@@ -120,24 +142,77 @@ fn line_insert<const WIDE: bool>(line: &mut Line, hash: Hash, lanes: Lanes) -> b
     set(line, halves)
 }
 
-/// One key, one line, at most eight probes: nothing that the caller could have done is left to do
-/// here, because a call cannot be inlined and every instruction keeps the next key's miss waiting.
-#[target_feature(enable = "avx2,bmi2")]
-pub(super) fn one_contains(line: &Line, half: u32, probes: u32) -> bool {
-    found(line, products(half), some_ones(probes))
+/// What a lookup of one key reads besides its line: one table for each number of probes.
+#[repr(C, align(32))]
+#[derive(Debug)]
+pub(super) struct Table {
+    salt: [u32; 8],
+    places: [u32; 8],
+    /// Ones in the lanes that count.
+    ones: [u32; 8],
 }
 
-/// Ones in the first eight lanes or fewer, by a look into a table: one instruction.
-#[target_feature(enable = "avx2,bmi2")]
-#[inline]
-fn some_ones(probes: u32) -> __m256i {
-    const ONES: [u32; 16] = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0];
-    let from = ONES[8 - (probes as usize).min(8)..].as_ptr();
-    // SAFETY: the slice starts at 8 or before, so eight words can be read.
-    unsafe { _mm256_loadu_si256(from.cast()) }
+/// The table of so many probes, where one vector holds them all.
+pub(super) fn table(probes: u32) -> Option<&'static Table> {
+    const fn table(probes: usize) -> Table {
+        let mut ones = [0; 8];
+        let mut lane = 0;
+        while lane < probes {
+            ones[lane] = 1;
+            lane += 1;
+        }
+        Table { salt: SALT, places: [31; 8], ones }
+    }
+    static TABLES: [Table; 8] =
+        [table(1), table(2), table(3), table(4), table(5), table(6), table(7), table(8)];
+    TABLES.get((probes as usize).wrapping_sub(1))
 }
 
-/// As [`one_contains`].
+/// Whether one line has the first positions of a key: [`found`], but inlined into callers that
+/// know nothing of AVX2.
+///
+/// One lookup after another is bound by how many of them the core sees at once, so by the number
+/// of instructions: a call costs half as much again as the work. Intrinsics cannot be inlined
+/// where their instruction set is not enabled; assembly can.
+///
+/// # Safety
+/// The machine has AVX2.
+#[inline(always)]
+pub(super) unsafe fn one_contains(line: &Line, half: u32, table: &Table) -> bool {
+    let all: u8;
+    // SAFETY: reads the line's 64 bytes and the table's 96, no more, and has no effect but on the
+    // registers named (the upper halves of which callers without AVX do not use, and
+    // `vzeroupper` cleans for their sake); AVX2 is the caller's promise.
+    unsafe {
+        asm!(
+            "vmovd {products}, {half:e}",
+            "vpbroadcastd {products:y}, {products}",
+            "vpmulld {products:y}, {products:y}, [{table}]",
+            "vpsrld {word:y}, {products:y}, 28",
+            "vpermd {low:y}, {word:y}, [{line}]",
+            "vpermd {high:y}, {word:y}, [{line} + 32]",
+            "vblendvps {low:y}, {low:y}, {high:y}, {products:y}", // its sign is the half
+            "vpsrld {products:y}, {products:y}, 23",
+            "vpand {products:y}, {products:y}, [{table} + 32]",
+            "vpsrlvd {low:y}, {low:y}, {products:y}",
+            "vptest {low:y}, [{table} + 64]", // carry: no one is missing
+            "setb {all}",
+            "vzeroupper",
+            half = in(reg) half,
+            line = in(reg) line.as_ptr(),
+            table = in(reg) table,
+            all = out(reg_byte) all,
+            products = out(xmm_reg) _,
+            word = out(xmm_reg) _,
+            low = out(xmm_reg) _,
+            high = out(xmm_reg) _,
+            options(pure, readonly, nostack),
+        );
+    }
+    all != 0
+}
+
+/// One key, one line, at most eight probes.
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn one_insert(line: &mut Line, half: u32, probes: u32) -> bool {
     set(line, add([_mm256_setzero_si256(); 2], half, probes as usize))

@@ -47,8 +47,8 @@ fn found(line: &Line, products: __m512i, lanes: Lanes) -> bool {
 /// Whether all probes are set in the line.
 #[target_feature(enable = "avx512f,bmi2")]
 #[inline]
-fn line_contains<const WIDE: bool>(line: &Line, hash: Hash, lanes: Lanes) -> bool {
-    found(line, products::<WIDE>(hash), lanes)
+fn line_contains<const WIDE: bool>(line: &Line, hash: &Hash, lanes: Lanes) -> bool {
+    found(line, products::<WIDE>(*hash), lanes)
 }
 
 /// Set all probes in the line; whether any was clear. A line that has them is not written.

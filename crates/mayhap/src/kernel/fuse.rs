@@ -3,7 +3,7 @@
 //! A filter's bytes are a directory, one record a shard, and then the slots of one shard after
 //! another, each of `width` bits, end to end, the first in the lowest bits of the first byte.
 
-use super::prefetch;
+use super::{prefetch, vectorized};
 use crate::hash::{Hash, reduce};
 use crate::sizing::{
     MAX_SEGMENT_LOG, MAX_WIDTH, RECORD_BYTES, SHARD_ALIGN, Segments, directory_bytes,
@@ -12,7 +12,7 @@ use crate::sizing::{
 /// Keys in flight while a batch waits for memory.
 const RING: usize = 32;
 /// Filters of fewer bytes stay in the cache, where waiting costs less than a ring does.
-const RING_BYTES: usize = 512 << 10;
+const RING_BYTES: usize = 4 << 20;
 /// Mixes a hash under a shard's seed. Frozen: files depend on it.
 const MIX: u64 = 0x8ebc_6af0_9c88_c6e3;
 
@@ -208,9 +208,9 @@ impl Table {
     #[inline(always)]
     pub fn contains(&self, bytes: &[u8], hash: Hash) -> bool {
         match self.load {
-            Load::Whole1 => self.ask::<1, true>(bytes, hash),
-            Load::Whole2 => self.ask::<2, true>(bytes, hash),
-            Load::Whole4 => self.ask::<4, true>(bytes, hash),
+            Load::Whole1 => self.ask::<1, true>(bytes, self.shard(hash), hash),
+            Load::Whole2 => self.ask::<2, true>(bytes, self.shard(hash), hash),
+            Load::Whole4 => self.ask::<4, true>(bytes, self.shard(hash), hash),
             Load::Bits1 => self.ask_bits::<1>(bytes, hash),
             Load::Bits2 => self.ask_bits::<2>(bytes, hash),
             Load::Bits4 => self.ask_bits::<4>(bytes, hash),
@@ -221,7 +221,7 @@ impl Table {
     /// Not inlined: seven copies side by side would leave each other no registers.
     #[inline(never)]
     fn ask_bits<const BYTES: usize>(&self, bytes: &[u8], hash: Hash) -> bool {
-        self.ask::<BYTES, false>(bytes, hash)
+        self.ask::<BYTES, false>(bytes, self.shard(hash), hash)
     }
 
     /// One answer a hash.
@@ -239,6 +239,10 @@ impl Table {
 
     #[inline(always)]
     fn shard(&self, hash: Hash) -> &Shard {
+        // Not for nothing: where there is one, its record need not wait for the hash.
+        if let [only] = &*self.shards {
+            return only;
+        }
         let at = reduce(hash.0, self.shards.len() as u64) as usize;
         // SAFETY: there is a shard, and `reduce` stays below their number.
         unsafe { self.shards.get_unchecked(at) }
@@ -283,8 +287,12 @@ impl Table {
     }
 
     #[inline(always)]
-    fn ask<const BYTES: usize, const WHOLE: bool>(&self, bytes: &[u8], hash: Hash) -> bool {
-        let shard = self.shard(hash);
+    fn ask<const BYTES: usize, const WHOLE: bool>(
+        &self,
+        bytes: &[u8],
+        shard: &Shard,
+        hash: Hash,
+    ) -> bool {
         match shard.settled() {
             Some(answer) => answer,
             None => self.answer::<BYTES, WHOLE>(bytes, &Table::probe(shard, hash)),
@@ -300,9 +308,11 @@ impl Table {
         answers: &mut [bool],
     ) {
         if bytes.len() < RING_BYTES {
-            for (hash, answer) in hashes.iter().zip(answers) {
-                *answer = self.ask::<BYTES, WHOLE>(bytes, *hash);
-            }
+            vectorized(|| {
+                for (hash, answer) in hashes.iter().zip(answers) {
+                    *answer = self.ask::<BYTES, WHOLE>(bytes, self.shard(*hash), *hash);
+                }
+            });
             return;
         }
         let start = |hash: &Hash| {

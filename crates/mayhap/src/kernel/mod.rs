@@ -92,20 +92,23 @@ pub(crate) fn vectorized<R>(work: impl FnOnce() -> R) -> R {
 /// every instruction of a lookup keeps the next key's cache miss waiting.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Single {
-    /// The probes, where one line a key and one vector of probes is all there is and the machine
-    /// has such vectors; otherwise 0.
-    #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), allow(dead_code, reason = "always 0"))]
-    simple: u32,
+    /// Where one line a key and one vector of probes is all there is and the machine has such
+    /// vectors.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    simple: Option<&'static avx2::Table>,
     shape: BlockedShape,
 }
 
 impl Single {
     pub(crate) fn new(shape: BlockedShape) -> Single {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if shape.lines_per_key == 1 && (1..=8).contains(&shape.probes_per_line) && has_avx2() {
-            return Single { simple: shape.probes_per_line, shape };
+        Single {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            simple: match shape.lines_per_key {
+                1 if has_avx2() => avx2::table(shape.probes_per_line),
+                _ => None,
+            },
+            shape,
         }
-        Single { simple: 0, shape }
     }
 
     pub(crate) fn shape(&self) -> BlockedShape {
@@ -116,11 +119,10 @@ impl Single {
     #[inline(always)]
     pub(crate) fn contains(&self, lines: &[Line], hash: Hash) -> bool {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if self.simple != 0 {
+        if let Some(table) = self.simple {
             let line = &lines[scalar::line_of(hash, lines.len() as u64)];
-            // SAFETY: `simple` is not 0, so AVX2 and BMI2 were detected; the callee asks nothing
-            // else.
-            return unsafe { avx2::one_contains(line, scalar::first_half(hash), self.simple) };
+            // SAFETY: there is a table, so AVX2 was detected; the callee asks nothing else.
+            return unsafe { avx2::one_contains(line, scalar::first_half(hash), table) };
         }
         contains(lines, &self.shape, hash)
     }
@@ -129,11 +131,12 @@ impl Single {
     #[inline(always)]
     pub(crate) fn insert(&self, lines: &mut [Line], hash: Hash) -> bool {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if self.simple != 0 {
+        if self.simple.is_some() {
             let line = &mut lines[scalar::line_of(hash, lines.len() as u64)];
-            // SAFETY: `simple` is not 0, so AVX2 and BMI2 were detected; the callee asks nothing
+            let (half, probes) = (scalar::first_half(hash), self.shape.probes_per_line);
+            // SAFETY: there is a table, so AVX2 and BMI2 were detected; the callee asks nothing
             // else.
-            return unsafe { avx2::one_insert(line, scalar::first_half(hash), self.simple) };
+            return unsafe { avx2::one_insert(line, half, probes) };
         }
         insert(lines, &self.shape, hash)
     }

@@ -69,8 +69,8 @@ fn found(line: &Line, products: [uint32x4_t; 4], lanes: Lanes) -> bool {
 
 /// Whether all probes are set in the line.
 #[inline]
-fn line_contains<const WIDE: bool>(line: &Line, hash: Hash, lanes: Lanes) -> bool {
-    found(line, products::<WIDE>(hash), lanes)
+fn line_contains<const WIDE: bool>(line: &Line, hash: &Hash, lanes: Lanes) -> bool {
+    found(line, products::<WIDE>(*hash), lanes)
 }
 
 /// Set all probes in the line; whether any was clear. A line that has them is not written.

@@ -3,6 +3,7 @@
 use crate::spec::SpecError;
 use std::alloc::{Layout, alloc_zeroed};
 use std::fmt;
+use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
 const WORD: usize = size_of::<AtomicU64>();
@@ -16,11 +17,18 @@ const HUGE: usize = 2 << 20;
 /// The memory is words that *could* be atomic, so that a filter becomes a shared one and back by
 /// a move.
 pub struct Pages {
-    words: Vec<AtomicU64>,
-    /// Where the aligned bytes start, in words.
-    start: usize,
+    /// The first of the aligned bytes, inside the memory: every lookup begins here.
+    first: NonNull<AtomicU64>,
     bytes: usize,
+    /// Only to be given back in the end.
+    _memory: Vec<AtomicU64>,
 }
+
+// SAFETY: `first` points into memory that is owned, and is written to through exclusive
+// references and atomics only.
+unsafe impl Send for Pages {}
+// SAFETY: likewise.
+unsafe impl Sync for Pages {}
 
 impl Pages {
     /// `bytes` zero bytes, or an error where the system has no such memory. Nothing is touched:
@@ -30,9 +38,13 @@ impl Pages {
         let bytes = usize::try_from(bytes).map_err(|_| refused)?;
         let align = if bytes >= 2 * HUGE { HUGE } else { 64 };
         let count = bytes.div_ceil(WORD).checked_add(align / WORD).ok_or(refused)?;
-        let mut words = zeroed_words(count).ok_or(refused)?;
-        let start = words.as_mut_ptr().align_offset(align).min(align / WORD);
-        let mut pages = Pages { words, start, bytes };
+        let mut memory = zeroed_words(count).ok_or(refused)?;
+        let words = memory.as_mut_ptr();
+        let start = words.align_offset(align).min(align / WORD);
+        // SAFETY: the start is inside, since there are `align` more bytes than asked for; a pointer
+        // into a vector is not null.
+        let first = unsafe { NonNull::new_unchecked(words.add(start)) };
+        let mut pages = Pages { first, bytes, _memory: memory };
         if align == HUGE {
             advise_huge(pages.as_mut());
         }
@@ -48,10 +60,9 @@ impl Pages {
 
     /// The same memory as whole words, each in this machine's order of bytes.
     pub(crate) fn words_mut(&mut self) -> &mut [u64] {
-        let words = &mut self.words[self.start..][..self.bytes / WORD];
-        // SAFETY: an `AtomicU64` is laid out and, on a line of its own, aligned as a `u64`, and the
-        // exclusive borrow keeps everybody else out.
-        unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), words.len()) }
+        // SAFETY: as for `as_mut`; an `AtomicU64` is laid out and, on a line of its own, aligned as
+        // a `u64`.
+        unsafe { std::slice::from_raw_parts_mut(self.first.as_ptr().cast(), self.bytes / WORD) }
     }
 
     /// Keep the first `bytes` bytes. Nothing moves and no memory is given back.
@@ -83,12 +94,10 @@ fn zeroed_words(count: usize) -> Option<Vec<AtomicU64>> {
 impl AsRef<[u8]> for Pages {
     #[inline(always)]
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: `start` words and `bytes` bytes lie inside the allocation by construction, any
-        // bytes are valid `u8`s, and nobody writes through a shared reference: only `Atomics`
-        // can, and it never lets its `Pages` be seen.
-        unsafe {
-            std::slice::from_raw_parts(self.words.as_ptr().add(self.start).cast(), self.bytes)
-        }
+        // SAFETY: `bytes` bytes from the first lie inside the memory by construction, any bytes are
+        // valid `u8`s, and nobody writes through a shared reference: only `Atomics` can, and it
+        // never lets its `Pages` be seen.
+        unsafe { std::slice::from_raw_parts(self.first.as_ptr().cast(), self.bytes) }
     }
 }
 
@@ -96,10 +105,7 @@ impl AsMut<[u8]> for Pages {
     #[inline(always)]
     fn as_mut(&mut self) -> &mut [u8] {
         // SAFETY: as for `as_ref`, and the exclusive borrow makes the bytes exclusive.
-        unsafe {
-            let first = self.words.as_mut_ptr().add(self.start);
-            std::slice::from_raw_parts_mut(first.cast(), self.bytes)
-        }
+        unsafe { std::slice::from_raw_parts_mut(self.first.as_ptr().cast(), self.bytes) }
     }
 }
 
@@ -128,7 +134,10 @@ impl Atomics {
     /// must be byte-swapped, see `u64::to_le`.
     #[inline(always)]
     pub fn words(&self) -> &[AtomicU64] {
-        &self.0.words[self.0.start..][..self.0.bytes.div_ceil(WORD)]
+        let words = self.0.bytes.div_ceil(WORD);
+        // SAFETY: so many whole words lie inside the memory by construction, and nobody has an
+        // exclusive reference to them while this is a shared one.
+        unsafe { std::slice::from_raw_parts(self.0.first.as_ptr(), words) }
     }
 
     /// The plain memory again.

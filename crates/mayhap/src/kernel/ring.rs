@@ -28,16 +28,16 @@ pub(super) fn one_contains(
     lines: &[Line],
     shape: BlockedShape,
     mut hash: Hash,
-    contains: impl Fn(&Line, Hash) -> bool,
+    contains: impl Fn(&Line, &Hash) -> bool,
 ) -> bool {
     let count = lines.len() as u64;
     for _ in 1..shape.lines_per_key {
-        if !contains(&lines[scalar::line_of(hash, count)], hash) {
+        if !contains(&lines[scalar::line_of(hash, count)], &hash) {
             return false;
         }
         hash = scalar::next(hash);
     }
-    contains(&lines[scalar::line_of(hash, count)], hash)
+    contains(&lines[scalar::line_of(hash, count)], &hash)
 }
 
 /// One key into all of its lines.
@@ -64,12 +64,12 @@ pub(super) fn contains(
     shape: BlockedShape,
     hashes: &[Hash],
     answers: &mut [bool],
-    contains: impl Fn(&Line, Hash) -> bool,
+    contains: impl Fn(&Line, &Hash) -> bool,
 ) {
     let count = lines.len() as u64;
-    let first = |hash: Hash| contains(&lines[scalar::line_of(hash, count)], hash);
+    let first = |hash: &Hash| contains(&lines[scalar::line_of(*hash, count)], hash);
     if lines.as_flattened().len() <= CACHED && shape.lines_per_key == 1 {
-        hashes.iter().zip(answers).for_each(|(hash, answer)| *answer = first(*hash));
+        hashes.iter().zip(answers).for_each(|(hash, answer)| *answer = first(hash));
         return;
     }
     hashes.iter().take(AHEAD).for_each(|hash| fetch(lines, *hash));
@@ -79,10 +79,10 @@ pub(super) fn contains(
         let (answers, last_answers) = answers.split_at_mut(ahead.len());
         for ((hash, ahead), answer) in fetched.iter().zip(ahead).zip(answers) {
             fetch(lines, *ahead);
-            *answer = first(*hash);
+            *answer = first(hash);
         }
         for (hash, answer) in last.iter().zip(last_answers) {
-            *answer = first(*hash);
+            *answer = first(hash);
         }
         return;
     }
@@ -95,7 +95,7 @@ pub(super) fn contains(
             if let Some(hash) = ahead.next() {
                 fetch(lines, *hash);
             }
-            answers[i] = first(*hash);
+            answers[i] = first(hash);
             if answers[i] {
                 let next = scalar::next(*hash);
                 fetch(lines, next);
@@ -108,7 +108,7 @@ pub(super) fn contains(
             let mut still = 0;
             for at in 0..alive {
                 let (i, hash) = survivors[at];
-                answers[i] = first(hash);
+                answers[i] = first(&hash);
                 if answers[i] && !is_last {
                     let next = scalar::next(hash);
                     fetch(lines, next);

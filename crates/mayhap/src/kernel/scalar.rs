@@ -67,9 +67,9 @@ fn lanes(probes: u32) -> Lanes {
 
 /// Whether all probes are set in the line.
 #[inline]
-fn line_contains<const WIDE: bool>(line: &Line, hash: Hash, probes: Lanes) -> bool {
+fn line_contains<const WIDE: bool>(line: &Line, hash: &Hash, probes: Lanes) -> bool {
     let mut all = true;
-    positions(hash, probes, |at| all &= line[(at >> 3) as usize & 63] & (1 << (at & 7)) != 0);
+    positions(*hash, probes, |at| all &= line[(at >> 3) as usize & 63] & (1 << (at & 7)) != 0);
     all
 }
 
