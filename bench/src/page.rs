@@ -1,4 +1,4 @@
-//! The page `docs/BENCHMARKS.md`: three programs write it, each its own part.
+//! The page `docs/BENCHMARKS.md`: several programs write it, each its own part.
 
 use std::fmt::Write;
 use std::io::Result;
@@ -6,32 +6,40 @@ use std::path::Path;
 
 const NAME: &str = "BENCHMARKS.md";
 
-/// A part of the page that has a program of its own.
+/// A part of the page that has a writer of its own.
 #[derive(Clone, Copy)]
 pub struct Part {
     name: &'static str,
-    /// What stands there before the program has run.
-    blank: &'static str,
+    title: &'static str,
 }
 
-pub const SCALE: Part = Part {
-    name: "scale",
-    blank: "## Two billion URLs\n\nNot yet run here: `cargo xtask bench scale` fills this in.\n",
-};
-pub const CASCADE: Part = Part {
-    name: "cascade",
-    blank: "## Two lists told apart\n\nNot yet run here: `cargo xtask bench cascade` fills this in.\n",
-};
-const PARTS: [Part; 2] = [CASCADE, SCALE];
+/// The command beside other programs.
+pub const CLI: Part = Part { name: "cli", title: "The command" };
+/// Two lists told apart.
+pub const CASCADE: Part = Part { name: "cascade", title: "Two lists told apart" };
+/// Two billion keys.
+pub const SCALE: Part = Part { name: "scale", title: "Two billion URLs" };
+/// In the order of the page, behind what `engine` writes.
+const PARTS: [Part; 3] = [CLI, CASCADE, SCALE];
 
 impl Part {
-    /// The part in this page, or what stands for it.
-    fn of(self, page: &str) -> &str {
-        let inside = || {
-            let (_, rest) = page.split_once(&format!("<!-- {} -->\n", self.name))?;
-            Some(rest.split_once(&format!("<!-- /{} -->\n", self.name))?.0)
-        };
-        inside().unwrap_or(self.blank)
+    fn start(self) -> String {
+        format!("<!-- {} -->\n", self.name)
+    }
+
+    fn end(self) -> String {
+        format!("<!-- /{} -->\n", self.name)
+    }
+
+    /// What the page has of it.
+    fn within(self, page: &str) -> Option<&str> {
+        Some(page.split_once(&self.start())?.1.split_once(&self.end())?.0)
+    }
+
+    /// What stands there until it is run.
+    fn unwritten(self) -> String {
+        let Part { name, title } = self;
+        format!("## {title}\n\nNot yet run here: `cargo xtask bench {name}` fills this in.\n")
     }
 }
 
@@ -59,31 +67,40 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Write everything but the parts of other programs, which stay as they were.
+/// Write what comes first; the parts stay as they were.
 pub fn write_engine(docs: &Path, text: &str) -> Result<()> {
     let old = std::fs::read_to_string(docs.join(NAME)).unwrap_or_default();
-    std::fs::create_dir_all(docs)?;
-    std::fs::write(docs.join(NAME), whole(text, &old, None))
+    write(docs, text, &old, None)
 }
 
 /// Write one part, and leave the rest as it was.
 pub fn write_part(docs: &Path, part: Part, text: &str) -> Result<()> {
     let old = std::fs::read_to_string(docs.join(NAME)).unwrap_or_default();
-    let firsts = PARTS.iter().filter_map(|part| old.find(&format!("<!-- {} -->", part.name)));
-    let before = old[..firsts.min().unwrap_or(old.len())].trim_end();
-    std::fs::create_dir_all(docs)?;
-    std::fs::write(docs.join(NAME), whole(&format!("{before}\n"), &old, Some((part, text))))
+    write(docs, first(&old), &old, Some((part, text)))
 }
 
-/// The page: what comes before the parts, then each as it was or is now.
-fn whole(before: &str, old: &str, new: Option<(Part, &str)>) -> String {
-    let mut page = before.to_owned();
+fn write(docs: &Path, first: &str, old: &str, new: Option<(Part, &str)>) -> Result<()> {
+    std::fs::create_dir_all(docs)?;
+    std::fs::write(docs.join(NAME), page(first, old, new))
+}
+
+/// What comes before the parts.
+fn first(page: &str) -> &str {
+    let starts = PARTS.iter().filter_map(|part| page.find(&part.start()));
+    page[..starts.min().unwrap_or(page.len())].trim_end_matches('\n')
+}
+
+fn page(first: &str, old: &str, new: Option<(Part, &str)>) -> String {
+    let mut text = format!("{}\n", first.trim_end_matches('\n'));
     for part in PARTS {
-        let text =
-            new.filter(|(new, _)| new.name == part.name).map_or(part.of(old), |(_, text)| text);
-        _ = write!(page, "\n<!-- {0} -->\n{text}<!-- /{0} -->\n", part.name);
+        let kept = || part.within(old).map_or_else(|| part.unwritten(), str::to_owned);
+        let within = match new {
+            Some((which, text)) if which.name == part.name => text.to_owned(),
+            _ => kept(),
+        };
+        _ = write!(text, "\n{}{within}{}", part.start(), part.end());
     }
-    page
+    text
 }
 
 #[cfg(test)]
@@ -97,11 +114,18 @@ mod tests {
     }
 
     #[test]
-    fn a_new_part_leaves_the_others() {
-        let page = "a\n\n<!-- scale -->\nkept\n<!-- /scale -->\n";
-        let page = whole("b\n", page, Some((CASCADE, "new\n")));
-        assert_eq!((SCALE.of(&page), CASCADE.of(&page)), ("kept\n", "new\n"));
-        assert!(page.starts_with("b\n\n<!-- cascade -->\nnew\n"));
-        assert_eq!(SCALE.of("a"), SCALE.blank);
+    fn each_part_is_written_without_the_others() {
+        let old = page("# All\n", "", Some((SCALE, "two billion\n")));
+        assert_eq!(SCALE.within(&old), Some("two billion\n"));
+        assert_eq!(CLI.within(&old), Some(CLI.unwritten().as_str()));
+        let new = page(first(&old), &old, Some((CLI, "fast\n")));
+        assert_eq!(
+            new,
+            format!(
+                "# All\n\n<!-- cli -->\nfast\n<!-- /cli -->\n\n<!-- cascade -->\n{}<!-- /cascade -->\n\n<!-- scale -->\ntwo billion\n<!-- /scale -->\n",
+                CASCADE.unwritten()
+            )
+        );
+        assert_eq!(page(first(&new), &new, None), new);
     }
 }

@@ -3,7 +3,7 @@
 use crate::budget::MaxMemory;
 use crate::clock::now_ms;
 use mayhap::sizing::Layer;
-use mayhap::{AnyFilter, Bitmap, Hash, Native, Scalable, Scheme, SharedBlocked, SharedClassic};
+use mayhap::{AnyFilter, Bitmap, Hash, Native, Scalable, Scheme, SharedClassic};
 use mayhap_store::keys::{Hashing, Reading, Tally, Task};
 use std::ops::ControlFlow;
 
@@ -21,11 +21,7 @@ pub struct Filled {
 pub fn fill(filter: AnyFilter, reading: &Reading, memory: MaxMemory) -> anyhow::Result<Filled> {
     let mut no_integers = 0;
     let (filter, tally) = match filter {
-        AnyFilter::Blocked(filter) => {
-            let shared = filter.into_shared();
-            let tally = insert_anywhere(&Setting(&shared, shared.spec().scheme()), reading)?;
-            (shared.into_inner().into(), tally)
-        }
+        // Many misses a key: worth sharing among threads.
         AnyFilter::Classic(filter) => {
             let shared = filter.into_shared();
             let tally = insert_anywhere(&Setting(&shared, shared.spec().scheme()), reading)?;
@@ -45,6 +41,8 @@ pub fn fill(filter: AnyFilter, reading: &Reading, memory: MaxMemory) -> anyhow::
             ids.compact();
             (ids.into(), tally)
         }
+        // One thread inserts a batch of these faster than the others read and hash the next ones,
+        // and at half of what atomics cost.
         mut filter => {
             let scheme = filter.scheme().unwrap_or_default();
             let tally = insert_in_order(scheme, reading, |hashes| {
@@ -91,12 +89,6 @@ fn insert_ids(ids: &mut Bitmap, reading: &Reading) -> anyhow::Result<(Tally, u64
 /// A filter that many threads write.
 trait Shared: Sync {
     fn set(&self, hashes: &[Hash]);
-}
-
-impl Shared for SharedBlocked {
-    fn set(&self, hashes: &[Hash]) {
-        self.insert_batch(hashes);
-    }
 }
 
 impl Shared for SharedClassic {

@@ -324,3 +324,54 @@ fn damaged_filters_are_not_asked() {
     let output = run(folder, "check bad", b"ada\n");
     assert!(said(&output).contains("cut off"), "{}", said(&output));
 }
+
+/// A mapped filter takes the memory of the pages it is asked about, not of its size; and verifying
+/// it lets go of what it has read.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_large_filter_is_asked_in_little_memory() {
+    const MOST_KIB: u64 = 20 << 10;
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    assert!(run(folder, "build -q -o f -n 60M -", b"ada\n").status.success());
+    assert!(fs::metadata(folder.join("f")).unwrap().len() > 3 * MOST_KIB * 1024);
+    for verb in ["check --no-verify f", "check f"] {
+        let mut child = mayhap(folder, verb).spawn().unwrap();
+        let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        stdin.write_all(b"ada\n").unwrap();
+        stdout.read_exact(&mut [0; 4]).unwrap();
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+        assert!(peak < MOST_KIB, "{verb}: {peak} KiB");
+        drop(stdin);
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+/// Nothing to read and a terminal: somebody wants help, not to type keys.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_terminal_gets_help_and_no_binary() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    assert!(run(folder, "build -q -o f -n 10 -", b"ada\n").status.success());
+    let on_terminal = |args: &str| {
+        let command = format!("{} {args}", env!("CARGO_BIN_EXE_mayhap"));
+        let script = Command::new("script")
+            .args(["-qec", &command, "/dev/null"])
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .output();
+        script.map(|output| {
+            (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+        })
+    };
+    for verb in ["check f", "add f", "remove f", "build -o g", "dedup", ""] {
+        let Ok((code, shown)) = on_terminal(verb) else { return eprintln!("no script: skipped") };
+        assert_eq!(code, Some(2), "{verb}: {shown}");
+        assert!(shown.contains("Usage:"), "{verb}: {shown}");
+    }
+    let Ok((code, shown)) = on_terminal("build -o - f") else { return };
+    assert!(code == Some(2) && shown.contains("standard output is a terminal"), "{shown}");
+}

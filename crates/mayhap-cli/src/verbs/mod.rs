@@ -9,7 +9,7 @@ mod dedup;
 mod info;
 mod man;
 mod merge;
-mod plan;
+pub mod plan;
 mod remove;
 mod verify;
 
@@ -25,11 +25,11 @@ pub enum Verb {
     Add(add::Add),
     Remove(remove::Remove),
     Check(check::Check),
+    Dedup(dedup::Dedup),
     Info(info::Info),
     Merge(merge::Merge),
     Verify(verify::Verify),
     Bench(bench::Bench),
-    Dedup(dedup::Dedup),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -43,11 +43,11 @@ impl Verb {
             Verb::Add(verb) => verb.run(globals),
             Verb::Remove(verb) => verb.run(globals),
             Verb::Check(verb) => verb.run(globals),
+            Verb::Dedup(verb) => verb.run(globals),
             Verb::Info(verb) => verb.run(globals),
             Verb::Merge(verb) => verb.run(globals),
             Verb::Verify(verb) => verb.run(globals),
             Verb::Bench(verb) => verb.run(globals),
-            Verb::Dedup(verb) => verb.run(globals),
             Verb::Completions(verb) => verb.run(),
             Verb::Man(verb) => verb.run(),
         }

@@ -96,3 +96,12 @@ impl Plan {
         Ok(Exit::Yes)
     }
 }
+
+/// What so much memory can do for so many keys, in a table: for whoever asked for more of it than
+/// there is.
+pub fn table_for(keys: u64, bytes: u64) -> Option<String> {
+    let (ask, chosen) = (Ask::Rate { keys, bytes }, KindArg::Blocked);
+    let answers = ask.answers(GENERATIONS);
+    let plan = answers.iter().find(|answer| answer.kind == chosen)?.plan.ok()?;
+    Some(show::Page { ask, chosen, plan, answers, generations: GENERATIONS }.summary())
+}
