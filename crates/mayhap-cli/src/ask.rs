@@ -3,7 +3,7 @@
 use crate::filter_file::FilterFile;
 use crate::foreign::ForeignFile;
 use mayhap::format::Section;
-use mayhap::{AnyFilter, Contains, Hash, Native, Scheme};
+use mayhap::{AnyFilter, Contains, Decider, Hash, Native, Scheme};
 use mayhap_store::exact::{ExactSet, Hashing128};
 use mayhap_store::keys::{Collecting, KeyBytes, Task};
 use mayhap_store::map::Mapped;
@@ -68,6 +68,16 @@ impl Answers {
 }
 
 impl<'f> Asking<'f> {
+    /// What the answer of a cascade about key `i` rests on; `None` for other kinds, which have
+    /// but one ground, and for keys of the allow list, which are not asked about.
+    pub fn decided_by(&self, out: &Answers, filter: usize, i: usize) -> Option<Decider> {
+        let Asked::Ours(AnyFilter::Cascade(cascade)) = self.filters[filter] else { return None };
+        let excepted =
+            self.except.zip(out.exact.get(i)).is_some_and(|(list, key)| list.contains(*key));
+        let hash = out.hashes.get(self.lanes[filter]?)?.get(i)?;
+        (!excepted).then(|| cascade.decide_hash(*hash).1)
+    }
+
     /// Ask these, as of now; keys of `except` are in none of them.
     pub fn new(
         filters: impl IntoIterator<Item = impl Into<Asked<'f>>>,

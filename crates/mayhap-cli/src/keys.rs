@@ -134,6 +134,11 @@ impl KeyArgs {
         (!std::io::stdin().is_terminal()).then(|| vec![Input::Stdin])
     }
 
+    /// Whether inputs were named.
+    pub fn has_inputs(&self) -> bool {
+        !self.inputs.is_empty()
+    }
+
     /// The rules of a filter to be made.
     pub fn rules(&self) -> anyhow::Result<Rules> {
         self.rules.rules(None)

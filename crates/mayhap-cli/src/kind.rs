@@ -27,6 +27,8 @@ pub enum KindArg {
     Fuse,
     /// Exact, for integers
     Bitmap,
+    /// Exact on two lists, --include and --exclude; at the rate for keys in neither
+    Cascade,
 }
 
 impl KindArg {
@@ -45,7 +47,8 @@ impl KindArg {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// How its bits are laid out; `None` for a bitmap, whose size depends on its ids.
+    /// How its bits are laid out; `None` for a bitmap, whose size depends on its ids, and for a
+    /// cascade, whose size depends on two lists.
     pub fn layout(self, generations: u32) -> Option<Layout> {
         Some(match self {
             KindArg::Auto | KindArg::Blocked => Layout::Blocked,
@@ -54,7 +57,7 @@ impl KindArg {
             KindArg::Scalable => Layout::Scalable { growth: GROWTH },
             KindArg::Windowed => Layout::Windowed { generations },
             KindArg::Fuse => Layout::Fuse,
-            KindArg::Bitmap => return None,
+            KindArg::Bitmap | KindArg::Cascade => return None,
         })
     }
 }
@@ -77,7 +80,7 @@ impl From<KindArg> for Abilities {
         Abilities {
             grows: matches!(kind, KindArg::Scalable | KindArg::Bitmap),
             deletes: matches!(kind, KindArg::Counting | KindArg::Bitmap),
-            merges: kind != KindArg::Fuse,
+            merges: !matches!(kind, KindArg::Fuse | KindArg::Cascade),
             exact: kind == KindArg::Bitmap,
         }
     }

@@ -23,6 +23,7 @@ mod print;
 mod progress;
 mod secret;
 mod signals;
+mod stash;
 mod usage;
 mod verbs;
 

@@ -6,9 +6,9 @@ use crate::fill::{Filled, fill};
 use crate::foreign::{self, FormatArgs};
 use crate::globals::Globals;
 use crate::keys::KeyArgs;
-use crate::usage;
+use crate::{stash, usage};
 use clap::Args;
-use mayhap::Kind;
+use mayhap::{Cascade, Hash, Kind};
 
 /// Add keys to a filter.
 ///
@@ -23,6 +23,11 @@ pub struct Add {
     /// Exit with 2 if the filter is overfull; the keys are added all the same
     #[arg(long)]
     strict: bool,
+
+    /// For a cascade, which is built from whole lists: record the keys exactly, 8 bytes each, until
+    /// it is built anew
+    #[arg(long)]
+    stash: bool,
 
     #[command(flatten)]
     format: FormatArgs,
@@ -49,6 +54,11 @@ impl Add {
             strict,
             globals,
             |filter, reading, memory| {
+                let add = |filter: &mut Cascade, hashes: &[Hash]| filter.stash_add_batch(hashes);
+                let filter = match stash::record(filter, self.stash, path, reading, memory, add)? {
+                    Ok((changed, _)) => return Ok(changed),
+                    Err(filter) => filter,
+                };
                 // What cannot be added to says so before anything is read.
                 if filter.kind() == Kind::Fuse {
                     return Err(refuse(

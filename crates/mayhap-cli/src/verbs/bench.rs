@@ -9,7 +9,8 @@ use crate::print;
 use crate::secret::KeyFile;
 use clap::Args;
 use mayhap::{
-    AnyFilter, Blocked, Classic, Counting, Fuse, Hash, Scalable, Spec, SpecError, Windowed,
+    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Hash, Making, Scalable, Spec, SpecError,
+    Windowed,
 };
 use mayhap_store::map::Check;
 use serde_json::{Value, json};
@@ -158,6 +159,11 @@ fn small<B: AsRef<[u8]>>(like: &AnyFilter<B>) -> Result<AnyFilter, SpecError> {
         AnyFilter::Scalable(_) => Scalable::new(spec)?.into(),
         AnyFilter::Windowed(window) => Windowed::new(spec, window.window())?.into(),
         AnyFilter::Fuse(_) => return Ok(Fuse::from_hashes(spec, &mut hashes)?.into()),
+        AnyFilter::Cascade(_) => {
+            let cascade = Cascade::from_hashes(spec, Making::default(), hashes, Vec::new());
+            // There is no other list to have a key in, and random hashes part.
+            return cascade.map(AnyFilter::from).map_err(|_| SpecError::Rate { got: fpr });
+        }
         _ => Blocked::new(spec)?.into(),
     };
     // None of these refuses hashes.

@@ -37,7 +37,7 @@ pub struct Check {
     invert: bool,
 
     /// Print every line: `+`, a tab and the line if it may be in, `-` if not
-    #[arg(long, conflicts_with_all = ["count", "which"])]
+    #[arg(long, conflicts_with = "count")]
     mark: bool,
 
     /// Print how many lines there were instead of the lines
@@ -52,7 +52,9 @@ pub struct Check {
     #[arg(short = 'F', long = "filter", value_name = "OTHER")]
     others: Vec<PathBuf>,
 
-    /// Print before each line the filters it may be in, with a tab between
+    /// Print before each line the filters it may be in, with a tab between. Behind a cascade's name
+    /// stands what its answer rests on: `:lists`, right for keys of both; `:stash`, recorded since;
+    /// `:rate`, turned away as most others are (seen with --mark)
     #[arg(long)]
     which: bool,
 
@@ -137,6 +139,7 @@ impl Check {
         let progress = Progress::of(reading.watch(), "check", true, globals);
         let mut printer = Printer {
             check: &self,
+            asking: &asking,
             filters: &filters,
             globals,
             delimiter: rules.framing.delimiter,
@@ -203,6 +206,7 @@ fn allow_list(path: &Path, rules: &Rules) -> anyhow::Result<ExactSet> {
 /// What becomes of the answers.
 struct Printer<'a> {
     check: &'a Check,
+    asking: &'a Asking<'a>,
     filters: &'a [Target],
     globals: &'a Globals,
     delimiter: u8,
@@ -268,8 +272,8 @@ impl Printer<'_> {
                 self.text.extend_from_slice(if any[i] { b"+\t" } else { b"-\t" });
             }
             if *which {
-                let names = batch.out.which(i).map(|filter| self.name(filter));
-                self.text.extend_from_slice(names.collect::<Vec<_>>().join(",").as_bytes());
+                let names = self.which(&batch.out, i);
+                self.text.extend_from_slice(names.join(",").as_bytes());
                 self.text.push(b'\t');
             }
             if *line_number {
@@ -284,6 +288,19 @@ impl Printer<'_> {
         self.filters[filter].path().display().to_string()
     }
 
+    /// The filters that key `i` may be in, and the cascades that say no; behind each cascade
+    /// what it rests its answer on.
+    fn which(&self, answers: &Answers, i: usize) -> Vec<String> {
+        let says_yes: Vec<usize> = answers.which(i).collect();
+        let names = (0..self.filters.len()).filter_map(|filter| {
+            match self.asking.decided_by(answers, filter, i) {
+                Some(by) => Some(format!("{}:{by}", self.name(filter))),
+                None => says_yes.contains(&filter).then(|| self.name(filter)),
+            }
+        });
+        names.collect()
+    }
+
     fn line_json(
         &self,
         batch: &Batch<Answers>,
@@ -295,6 +312,9 @@ impl Printer<'_> {
         print::put_text(&mut value, "text", line);
         if self.filters.len() > 1 {
             value["filters"] = batch.out.which(i).map(|filter| self.name(filter)).collect();
+        }
+        if self.check.which {
+            value["which"] = self.which(&batch.out, i).into();
         }
         value
     }

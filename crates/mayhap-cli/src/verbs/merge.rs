@@ -90,10 +90,11 @@ impl Merge {
                 Op::Intersect => merged.intersect(&other.filter),
             };
             let done = done.with_context(|| format!("{} and {}", first.display(), path.display()));
-            if merged.kind() == Kind::Fuse {
-                return done.map(|()| Exit::Trouble).map_err(|error| {
-                    crate::exit::hinted(error, "build one fuse filter from both lists of keys")
-                });
+            if matches!(merged.kind(), Kind::Fuse | Kind::Cascade) {
+                let hint = format!("build one {} filter from all lists of keys", merged.kind());
+                return done
+                    .map(|()| Exit::Trouble)
+                    .map_err(|error| crate::exit::hinted(error, hint));
             }
             done?;
             for (name, value) in other.header.notes.pairs() {

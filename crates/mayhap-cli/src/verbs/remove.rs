@@ -5,9 +5,9 @@ use crate::exit::{Exit, refuse};
 use crate::fill::{Integers, insert_in_order};
 use crate::globals::Globals;
 use crate::keys::KeyArgs;
-use crate::usage;
+use crate::{stash, usage};
 use clap::Args;
-use mayhap::AnyFilter;
+use mayhap::{AnyFilter, Cascade, Hash};
 use mayhap_store::keys::Reading;
 use std::ops::ControlFlow;
 
@@ -21,6 +21,11 @@ pub struct Remove {
     #[command(flatten)]
     change: Change,
 
+    /// For a cascade, which is built from whole lists: record exactly, 8 bytes each, that the keys
+    /// are in no more, until it is built anew
+    #[arg(long)]
+    stash: bool,
+
     #[command(flatten)]
     keys: KeyArgs,
 }
@@ -28,7 +33,14 @@ pub struct Remove {
 impl Remove {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("remove")) };
-        self.change.run("removed from", &self.keys, inputs, false, globals, |filter, reading, _| match filter {
+        let (path, stash) = (&self.change.path, self.stash);
+        self.change.run("removed from", &self.keys, inputs, false, globals, |filter, reading, memory| {
+        let remove = |filter: &mut Cascade, hashes: &[Hash]| filter.stash_remove_batch(hashes);
+        let filter = match stash::record(filter, stash, path, reading, memory, remove)? {
+            Ok(((filter, tally, ..), removed)) => return Ok((filter, tally, 0, Some(removed))),
+            Err(filter) => filter,
+        };
+        match filter {
             AnyFilter::Counting(mut filter) => {
                 let mut removed = 0;
                 let tally = insert_in_order(filter.scheme(), reading, |hashes| {
@@ -42,10 +54,10 @@ impl Remove {
                 Ok((ids.into(), tally, 0, Some(removed)))
             }
             other => Err(refuse(
-                format!("{}: a {} filter cannot give keys up", self.change.path.display(), other.kind()),
+                format!("{}: a {} filter cannot give keys up", path.display(), other.kind()),
                 "build it with --kind counting to remove keys, or with --kind windowed to forget old ones",
             )),
-        })
+        }})
     }
 }
 

@@ -1,5 +1,6 @@
 //! `mayhap build -o FILE [INPUT…]`.
 
+mod cascade;
 mod fuse;
 pub(super) mod wish;
 
@@ -22,7 +23,7 @@ use clap::Args;
 use mayhap::format::Notes;
 use mayhap::{AnyFilter, Native};
 use mayhap_foreign::Format;
-use mayhap_store::keys::Input;
+use mayhap_store::keys::{Input, Reading};
 use mayhap_store::replace::{self, Over};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -94,12 +95,17 @@ pub struct Build {
     format: FormatArg,
 
     #[command(flatten)]
+    lists: cascade::Lists,
+
+    #[command(flatten)]
     keys: KeyArgs,
 }
 
 impl Build {
     pub fn run(mut self, globals: &Globals) -> anyhow::Result<Exit> {
-        let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("build")) };
+        let is_cascade = self.is_cascade()?;
+        let inputs = if is_cascade { Some(Vec::new()) } else { self.keys.inputs() };
+        let Some(inputs) = inputs else { return Ok(usage::help("build")) };
         if self.kind == KindArg::Bitmap {
             self.keys.default_to_integers();
         }
@@ -114,16 +120,11 @@ impl Build {
         stop_on_signal(reading.watch());
 
         let start = Instant::now();
-        let wish = Wish::of(&self, &reading, globals)?;
-        wish.check_memory(self.max_memory)?;
-        let scheme = self.scheme()?;
-        let progress = Progress::of(reading.watch(), "build", false, globals);
-        let filled = if wish.kind == KindArg::Fuse {
-            fuse::build(&wish, scheme, &reading, self.max_memory)?
+        let filled = if is_cascade {
+            cascade::build(&self, &rules, self.scheme()?, globals)?
         } else {
-            fill(wish.empty(scheme)?, &reading, self.max_memory)?
+            self.fill(&reading, globals)?
         };
-        drop(progress);
         let Filled { filter, tally, no_integers } = filled;
         write(&self.output, over, &filter, &notes)?;
 
@@ -176,6 +177,31 @@ impl Build {
             strict: self.strict,
         };
         foreign::build(&wish, inputs, &rules, globals)
+    }
+
+    /// Whether two lists are to be told apart.
+    fn is_cascade(&self) -> anyhow::Result<bool> {
+        match self.kind {
+            KindArg::Cascade => Ok(true),
+            KindArg::Auto => Ok(self.lists.are_named()),
+            kind if self.lists.are_named() => Err(refuse(
+                format!("--include, --exclude and --prefer: a {} filter has one list", kind.name()),
+                "--kind cascade has two",
+            )),
+            _ => Ok(false),
+        }
+    }
+
+    /// A filter of one list.
+    fn fill(&self, reading: &Reading, globals: &Globals) -> anyhow::Result<Filled> {
+        let wish = Wish::of(self, reading, globals)?;
+        wish.check_memory(self.max_memory)?;
+        let scheme = self.scheme()?;
+        let _progress = Progress::of(reading.watch(), "build", false, globals);
+        if wish.kind == KindArg::Fuse {
+            return fuse::build(&wish, scheme, reading, self.max_memory);
+        }
+        fill(wish.empty(scheme)?, reading, self.max_memory)
     }
 
     fn is_stdout(&self) -> bool {

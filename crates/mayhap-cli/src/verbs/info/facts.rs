@@ -1,5 +1,6 @@
 //! What there is to know about a filter, for people and for programs.
 
+use super::layers::Layers;
 use crate::clock::{date, now_ms};
 use crate::keys::{is_reserved, key_type};
 use crate::measure::Measured;
@@ -65,7 +66,9 @@ impl Facts {
     /// Bits a key that no structure can do without, at the rate the filter has now.
     fn least_bits(&self) -> Option<f64> {
         let fpr = self.bits.as_ref()?.fpr_now;
-        (!self.is_exact() && fpr > 0.0 && fpr < 1.0).then(|| -fpr.log2())
+        // What a cascade cannot do without depends on its other list, too.
+        let other = self.is_exact() || self.header.kind == Kind::Cascade;
+        (!other && fpr > 0.0 && fpr < 1.0).then(|| -fpr.log2())
     }
 
     /// For people: a name and its value a line.
@@ -80,7 +83,8 @@ impl Facts {
         if let Some(capacity) = self.capacity() {
             line("capacity", capacity);
         }
-        if let Some(bits) = &self.bits {
+        let has_fill = |_: &&Bits| self.header.kind != Kind::Cascade;
+        if let Some(bits) = self.bits.as_ref().filter(has_fill) {
             line(
                 "fill",
                 format!("{:<BAR_COLUMNS$} {}", bar(bits.fill, BAR_COLUMNS), percent(bits.fill)),
@@ -92,6 +96,9 @@ impl Facts {
         }
         if let Some(window) = self.window() {
             line("window", window);
+        }
+        if let Some(cascade) = self.cascade() {
+            cascade.lines().into_iter().for_each(|(name, value)| line(name, value));
         }
         line("hash", self.hash_text());
         line("normaliser", self.normaliser().to_owned());
@@ -115,7 +122,7 @@ impl Facts {
     fn keys_text(&self) -> String {
         let counted = grouped(self.header.keys);
         match &self.bits {
-            Some(bits) if !self.is_exact() => {
+            Some(bits) if !self.is_exact() && self.header.kind != Kind::Cascade => {
                 format!("{counted} counted, {} estimated from the bits", grouped(bits.estimate))
             }
             _ => format!("{counted} counted"),
@@ -124,7 +131,7 @@ impl Facts {
 
     fn capacity(&self) -> Option<String> {
         let capacity = self.bits.as_ref().map_or(self.header.capacity, |bits| bits.capacity);
-        if capacity == 0 {
+        if capacity == 0 || self.header.kind == Kind::Cascade {
             return None;
         }
         let used = percent(self.header.keys as f64 / capacity as f64);
@@ -189,6 +196,10 @@ impl Facts {
         })
     }
 
+    fn cascade(&self) -> Option<Layers<'_>> {
+        Layers::of(&self.header)
+    }
+
     fn hash_text(&self) -> String {
         let name = self.header.scheme.name();
         match self.header.scheme {
@@ -248,6 +259,9 @@ impl Facts {
         {
             value["window"] =
                 json!({"generations": generations, "milliseconds": (ticks > 0).then_some(ticks)});
+        }
+        if let Some(cascade) = self.cascade() {
+            value["cascade"] = cascade.json();
         }
         if let Some(bits) = &self.bits {
             value["estimate"] = bits.estimate.into();

@@ -1,6 +1,7 @@
 //! `mayhap info FILE`.
 
 mod facts;
+mod layers;
 
 use crate::exit::{Exit, refuse};
 use crate::filter_file::FilterFile;

@@ -73,6 +73,12 @@ impl Plan {
                     "leave out --kind to see a bitmap of 32-bit ids beside the others",
                 ));
             }
+            KindArg::Cascade => {
+                return Err(refuse(
+                    "a cascade cannot be planned from one number of keys: it has two lists",
+                    "at 1% it takes 8 bits for each key to include, and a little more the longer the other list is",
+                ));
+            }
             kind => kind,
         };
         let answers = ask.answers(self.generations);

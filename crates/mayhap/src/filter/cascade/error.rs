@@ -12,7 +12,7 @@ pub enum CascadeError {
     InBoth {
         /// How many.
         keys: u64,
-        /// The first ten, by their hashes. Where two different keys share one, another seed
+        /// The first thousand of their hashes, in order. Where two different keys share one, another seed
         /// parts them: at a hundred million against a billion keys once in two hundred builds.
         first: Vec<Hash>,
     },
