@@ -33,6 +33,9 @@ impl AsyncPool {
     ///
     /// After [`LinkError::Away`] it is not known what was done.
     pub async fn ask(&self, requests: &[Request]) -> Result<Vec<Reply>, LinkError> {
+        if requests.is_empty() {
+            return Ok(vec![]);
+        }
         let commands = requests.iter().map(Request::by_digest).collect();
         let mut replies = self.send(commands).await?;
         let unknown = unknown_scripts(&replies);

@@ -53,6 +53,9 @@ impl Pool {
     ///
     /// After [`LinkError::Away`] it is not known what was done.
     pub fn ask(&self, requests: &[Request]) -> Result<Vec<Reply>, LinkError> {
+        if requests.is_empty() {
+            return Ok(vec![]);
+        }
         self.with(|link| link.ask(requests))
     }
 
@@ -226,9 +229,6 @@ fn send(
     for command in commands {
         pipe.add_command(command);
         count += 1;
-    }
-    if count == 0 {
-        return Ok(vec![]);
     }
     let values = connection.req_packed_commands(&pipe.get_packed_pipeline(), 0, count)?;
     Ok(values.into_iter().map(reply).collect())

@@ -25,18 +25,20 @@ pub struct GoList {
     slices: Vec<(u64, Filter<Vec<u8>>)>,
     /// Offers, which Go programs know nothing of.
     offers: List,
+    /// What all of it takes on the server.
+    bytes: u64,
 }
 
 impl GoList {
     /// Elements that are not as they should be are passed over, as Go programs do.
-    pub(crate) fn read(elements: &[Vec<u8>], offers: List, policy: &Policy) -> GoList {
+    pub(crate) fn read(elements: &[Vec<u8>], offers: List, bytes: u64, policy: &Policy) -> GoList {
         let slices = elements.iter().take(policy.slices() as usize);
         let slices = slices.filter_map(|element| {
             let (count, bytes) = parse(element)?;
             let filter = Framed::assemble(Kevburnsjr, bytes, probes(policy), (0, 0.0, 0)).ok()?;
             Some((count, filter))
         });
-        GoList { slices: slices.collect(), offers }
+        GoList { slices: slices.collect(), offers, bytes }
     }
 
     /// For each id, whether it is marked and whether it is on offer.
@@ -60,6 +62,10 @@ impl GoList {
             }
             None => self.offers.explain(hash),
         }
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     pub(crate) fn offers(&self) -> &List {
@@ -187,7 +193,7 @@ mod tests {
             let policy: Policy = policy.parse().unwrap();
             let elements = golden(name);
             assert!(driven(&policy, 0..keys, batch) == elements, "{name}: other bytes");
-            let list = GoList::read(&elements, List::default(), &policy);
+            let list = GoList::read(&elements, List::default(), 0, &policy);
             let all: Vec<String> = (0..keys).map(|n| format!("key-{n}")).collect();
             assert!(all.iter().all(|id| list.slice_of(id.as_bytes()).is_some()));
             let found = |n: &u32| list.slice_of(format!("probe-{n}").as_bytes()).is_some();
@@ -213,7 +219,7 @@ mod tests {
         let policy = Policy::default();
         let elements = driven(&policy, 0..3500, 3500);
         assert_eq!(elements.len(), 4);
-        let list = GoList::read(&elements, List::default(), &policy);
+        let list = GoList::read(&elements, List::default(), 0, &policy);
         assert!((0..3500).all(|n| list.slice_of(format!("key-{n}").as_bytes()).is_some()));
     }
 

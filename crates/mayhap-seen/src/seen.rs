@@ -184,8 +184,7 @@ impl<B: Backend> Seen<B> {
     /// One owner in numbers; nothing if there is no list.
     pub fn stats_of(&self, owner: &[u8]) -> Result<Option<ListStats>, SeenError> {
         let view = self.view(owner)?;
-        let bytes = view.export()?.map_or(0, |bytes| bytes.len() as u64);
-        Ok((bytes > 0).then(|| view.stats(self.policy(), bytes)))
+        Ok((!view.is_empty()).then(|| view.stats(self.policy(), view.bytes())))
     }
 
     /// The whole store in numbers. Reads all of it.

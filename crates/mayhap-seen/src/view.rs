@@ -35,6 +35,16 @@ impl View {
         }
     }
 
+    /// Bytes it takes in a store that has just tidied up.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            View::List(list) if list.is_empty() => 0,
+            View::List(list) => record::encode(list).len() as u64,
+            #[cfg(feature = "redis")]
+            View::Go(list) => list.bytes(),
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             View::List(list) => list.is_empty(),

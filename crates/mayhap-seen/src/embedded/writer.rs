@@ -146,8 +146,10 @@ impl Writer {
         match work {
             Work::Change(changes) => {
                 // All or none: what cannot be read is found before anything is written.
-                for change in changes {
-                    self.read(lists, &change.owner, now)?;
+                if changes.len() > 1 {
+                    for change in changes {
+                        self.read(lists, &change.owner, now)?;
+                    }
                 }
                 for OwnedChange { owner, deed, hashes } in changes {
                     let before = self.read(lists, owner, now)?;
@@ -221,7 +223,11 @@ impl Writer {
         }
         self.transaction(durable, |lists, ends| {
             let mut due: Vec<(Seconds, Vec<u8>)> = vec![];
-            for entry in ends.range(..(now + 1, [].as_slice())).map_err(away)?.take(SWEPT_AT_ONCE) {
+            for entry in ends
+                .range(..(now.saturating_add(1), [].as_slice()))
+                .map_err(away)?
+                .take(SWEPT_AT_ONCE)
+            {
                 let entry = entry.map_err(away)?.0;
                 let (end, owner) = entry.value();
                 due.push((end, owner.to_vec()));
@@ -236,7 +242,7 @@ impl Writer {
                     }
                     Ok(Some(list)) => {
                         if let Some(end) = list.expires(&self.policy) {
-                            let later = end.max(now + 1);
+                            let later = end.max(now.saturating_add(1));
                             ends.insert((later, owner.as_slice()), ()).map_err(away)?;
                         }
                     }

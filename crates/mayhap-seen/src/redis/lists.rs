@@ -96,7 +96,7 @@ impl Standing {
 
     pub fn view(&self, plan: &Plan, owner: &[u8], now: Seconds) -> Result<View, SeenError> {
         let offers = self.offers(plan, owner, now)?;
-        Ok(View::Go(GoList::read(&self.elements, offers, &plan.policy)))
+        Ok(View::Go(GoList::read(&self.elements, offers, self.bytes(), &plan.policy)))
     }
 }
 

@@ -150,6 +150,7 @@ impl Build {
         globals: &Globals,
     ) -> anyhow::Result<Exit> {
         let ours = self.kind != KindArg::Auto
+            || self.lists.are_named()
             || self.window.is_some()
             || self.generations.is_some()
             || self.memory.is_some()
