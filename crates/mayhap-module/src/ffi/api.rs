@@ -38,7 +38,7 @@ opaque!(Ctx, Key, Str, Io, Type, Cmd, Digest, Info, InfoData, DefragCtx);
 
 pub type CommandFn = unsafe extern "C" fn(*mut Ctx, *mut *mut Str, c_int) -> c_int;
 
-/// A type's callbacks, as of version 4 of the structure (Redis 6.2 and later).
+/// A type's callbacks, as of version 3 of the structure: later ones say the same with more words.
 #[repr(C)]
 pub struct TypeMethods {
     pub version: u64,

@@ -56,7 +56,7 @@ fn methods(
     save: unsafe extern "C" fn(*mut Io, *mut c_void),
 ) -> TypeMethods {
     TypeMethods {
-        version: 4,
+        version: 3,
         rdb_load: Some(load),
         rdb_save: Some(save),
         aof_rewrite: Some(aof_rewrite),
