@@ -129,6 +129,11 @@ impl Server {
     pub fn restart(&mut self) {
         _ = self.client().try_call(&["SHUTDOWN"]);
         _ = self.process.wait();
+        self.revive();
+    }
+
+    /// A process for files whose own is gone.
+    pub fn revive(&mut self) {
         self.process = spawn(self.make, self.port, &self.dir, &self.args);
         self.wait();
     }
