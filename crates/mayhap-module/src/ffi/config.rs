@@ -27,8 +27,8 @@ pub fn read_arguments(words: &[&[u8]]) -> Result<String, String> {
         let value = rest.next().ok_or_else(|| format!("{name} needs a value"))?;
         let bad = || format!("bad value for {name}: {}", String::from_utf8_lossy(value));
         if is(word, "PREFIX") {
-            let letters = (1..=32).contains(&value.len())
-                && value.iter().all(|byte| byte.is_ascii_alphanumeric());
+            let letters =
+                (1..=32).contains(&value.len()) && value.iter().all(u8::is_ascii_alphanumeric);
             prefix =
                 letters.then(|| String::from_utf8_lossy(value).to_uppercase()).ok_or_else(bad)?;
         } else if is(word, "ERROR_RATE") {

@@ -89,8 +89,8 @@ unsafe extern "C" fn free(value: *mut c_void) {
 }
 
 unsafe extern "C" fn free_effort(_: *mut Str, value: *const c_void) -> usize {
-    // SAFETY: the server gives a value of ours.
     guarded(1, || {
+        // SAFETY: the server gives a value of ours.
         let bytes = unsafe { filter(value) }.map_or(0, Filter::bytes);
         usize::try_from(1 + bytes / BYTES_A_PIECE).unwrap_or(usize::MAX)
     })

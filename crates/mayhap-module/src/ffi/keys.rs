@@ -147,9 +147,10 @@ impl Keyspace for ServerKeys<'_> {
     }
 
     fn replace(&mut self, key: KeyArg<'_>, filter: Filter) -> Result<(), CommandError> {
-        // SAFETY: the handle is open.
         self.put(key, filter, |handle| {
-            Some(unsafe { (api().expire_of)(handle) }).filter(|at| *at >= 0)
+            // SAFETY: the handle is open.
+            let at = unsafe { (api().expire_of)(handle) };
+            (at >= 0).then_some(at)
         })
     }
 

@@ -206,7 +206,8 @@ impl Filter {
     pub fn merge(&mut self, other: &Filter, layers: bool) -> Result<(), CommandError> {
         let (theirs, their_beside) = other.ready()?;
         let (main, beside) = self.ready_mut()?;
-        if !layers && !(beside.is_empty() && their_beside.is_empty()) {
+        let plain = beside.is_empty() && their_beside.is_empty();
+        if !layers && !plain {
             return Err(CommandError::text(
                 "ERR a filter of merged layers has no one geometry: merge with LAYERS",
             ));

@@ -2,7 +2,7 @@
 
 use crate::CommandError;
 use mayhap::{AnyFilter, Blocked, Classic, Counting, Hash, Kind, Refused};
-use mayhap_foreign::redisbloom::{Chain, Scaling};
+use mayhap_foreign::redisbloom::{Chain, Link, Scaling};
 
 /// Batches are cut to this many items, so that what is kept of one stays in cache.
 const BATCH: usize = 4096;
@@ -74,7 +74,7 @@ impl Part {
             }
             Part::Native(AnyFilter::Windowed(_)) => u64::MAX,
             Part::Native(filter) => left(filter.capacity(), filter.keys()),
-            Part::Compat(chain) => chain.links().last().map_or(0, |link| link.room()),
+            Part::Compat(chain) => chain.links().last().map_or(0, Link::room),
         }
     }
 

