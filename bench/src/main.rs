@@ -3,6 +3,7 @@
 //! ```text
 //! mayhap-bench engine [--quick] [--all] [--only 1e5|5e6|1e8] [--docs DIR]
 //! mayhap-bench scale  [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
+//! mayhap-bench module [--quick yes] [--docs DIR]
 //! mayhap-bench urls OUTDIR [LINES] [SEED]
 //! ```
 
@@ -22,6 +23,7 @@ mod losses;
 mod machine;
 mod mersenne;
 mod mix;
+mod module;
 mod ours;
 mod page;
 mod rates;
@@ -37,6 +39,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: mayhap-bench engine [--quick] [--all] [--only 1e5|5e6|1e8] [--docs DIR]
        mayhap-bench scale [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
+       mayhap-bench module [--quick yes] [--docs DIR]
        mayhap-bench urls OUTDIR [LINES=10000000] [SEED=20261115]";
 
 fn main() -> ExitCode {
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.split_first() {
         Some((verb, rest)) if verb == "engine" => engine(rest),
         Some((verb, rest)) if verb == "scale" => scale(rest),
+        Some((verb, rest)) if verb == "module" => module(rest),
         Some((verb, rest)) if verb == "urls" => urls(rest),
         _ => Err(USAGE.to_owned()),
     };
@@ -87,6 +91,20 @@ fn scale(arguments: &[String]) -> Result<(), String> {
         }
     }
     scale::run(options, &docs).map_err(|error| format!("writing the page: {error}"))
+}
+
+fn module(arguments: &[String]) -> Result<(), String> {
+    let (mut options, mut docs) = (module::Options::default(), docs());
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let given = value(argument, rest.next())?;
+        match argument.as_str() {
+            "--quick" => options = module::Options::quick(),
+            "--docs" => docs = PathBuf::from(given),
+            _ => return Err(format!("{argument}: unknown\n{USAGE}")),
+        }
+    }
+    module::run(options, &docs)
 }
 
 fn urls(arguments: &[String]) -> Result<(), String> {

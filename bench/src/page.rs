@@ -1,13 +1,23 @@
-//! The page `docs/BENCHMARKS.md`: two programs write it, each its own part.
+//! The page `docs/BENCHMARKS.md`: several programs write it, each its own part.
 
 use std::fmt::Write;
 use std::io::Result;
 use std::path::Path;
 
 const NAME: &str = "BENCHMARKS.md";
-const SCALE: [&str; 2] = ["<!-- scale -->\n", "<!-- /scale -->\n"];
-const NO_SCALE: &str =
-    "## Two billion URLs\n\nNot yet run here: `cargo xtask bench scale` fills this in.\n";
+
+/// The parts behind the engine's, in their order: name, and what stands there until it is run.
+const PARTS: [(&str, &str); 3] = [
+    (
+        "scale",
+        "## Two billion URLs\n\nNot yet run here: `cargo xtask bench scale` fills this in.\n",
+    ),
+    ("seen", "## Seen lists\n\nNot yet run here: `cargo xtask bench seen` fills this in.\n"),
+    (
+        "module",
+        "## Inside Redis and Valkey\n\nNot yet run here: `cargo xtask bench module` fills this in.\n",
+    ),
+];
 
 /// A table with aligned columns, so that it reads well unrendered too.
 pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
@@ -33,24 +43,35 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Write everything but the scale part, which stays as it was.
+/// Write the engine's part, and leave the others as they were.
 pub fn write_engine(docs: &Path, text: &str) -> Result<()> {
     let old = std::fs::read_to_string(docs.join(NAME)).unwrap_or_default();
-    let scale = between(&old).unwrap_or(NO_SCALE);
-    std::fs::create_dir_all(docs)?;
-    std::fs::write(docs.join(NAME), format!("{text}\n{}{scale}{}", SCALE[0], SCALE[1]))
+    write(docs, &format!("{text}\n"), |name| part_of(&old, name))
 }
 
-/// Write the scale part, and leave the rest as it was.
-pub fn write_scale(docs: &Path, text: &str) -> Result<()> {
+/// Write one of the other parts, and leave the rest as it was.
+pub fn write_part(docs: &Path, name: &str, text: &str) -> Result<()> {
     let old = std::fs::read_to_string(docs.join(NAME)).unwrap_or_default();
-    let before = old.split(SCALE[0]).next().unwrap_or_default();
-    std::fs::create_dir_all(docs)?;
-    std::fs::write(docs.join(NAME), format!("{before}{}{text}{}", SCALE[0], SCALE[1]))
+    let engine = old.split(&mark(PARTS[0].0)).next().unwrap_or_default();
+    write(docs, engine, |other| if other == name { Some(text) } else { part_of(&old, other) })
 }
 
-fn between(page: &str) -> Option<&str> {
-    Some(page.split_once(SCALE[0])?.1.split_once(SCALE[1])?.0)
+fn write<'a>(docs: &Path, engine: &str, part: impl Fn(&str) -> Option<&'a str>) -> Result<()> {
+    let mut page = engine.to_owned();
+    for (at, (name, nothing)) in PARTS.iter().enumerate() {
+        let (gap, text) = (if at == 0 { "" } else { "\n" }, part(name).unwrap_or(nothing));
+        _ = write!(page, "{gap}{}{text}{}", mark(name), mark(&format!("/{name}")));
+    }
+    std::fs::create_dir_all(docs)?;
+    std::fs::write(docs.join(NAME), page)
+}
+
+fn mark(name: &str) -> String {
+    format!("<!-- {name} -->\n")
+}
+
+fn part_of<'a>(page: &'a str, name: &str) -> Option<&'a str> {
+    Some(page.split_once(&mark(name))?.1.split_once(&mark(&format!("/{name}")))?.0)
 }
 
 #[cfg(test)]
@@ -64,9 +85,14 @@ mod tests {
     }
 
     #[test]
-    fn the_scale_part_is_found() {
-        let page = format!("a\n{}kept\n{}", SCALE[0], SCALE[1]);
-        assert_eq!(between(&page), Some("kept\n"));
-        assert_eq!(between("a"), None);
+    fn each_part_is_written_and_the_rest_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let page = || std::fs::read_to_string(dir.path().join(NAME)).unwrap();
+        write_part(dir.path(), "seen", "lists\n").unwrap();
+        write_engine(dir.path(), "engine\n").unwrap();
+        write_part(dir.path(), "scale", "urls\n").unwrap();
+        write_engine(dir.path(), "newer\n").unwrap();
+        let want = "newer\n\n<!-- scale -->\nurls\n<!-- /scale -->\n\n<!-- seen -->\nlists\n<!-- /seen -->\n";
+        assert_eq!(page(), want);
     }
 }

@@ -1,10 +1,10 @@
-//! `cargo xtask bench engine|scale`: build the measuring program for speed and run it.
+//! `cargo xtask bench engine|scale|module`: build the measuring program for speed and run it.
 
 use crate::Trouble;
 use crate::steps::{cargo, spelled};
 use std::process::ExitCode;
 
-const BENCHES: &[&str] = &["engine", "scale"];
+const BENCHES: &[&str] = &["engine", "scale", "module"];
 
 /// The rest of the arguments belong to the program.
 pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
@@ -14,6 +14,13 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
     if !BENCHES.contains(&which.as_str()) {
         let known = BENCHES.join(" and ");
         return Err(Trouble::Usage(format!("no bench called {which}: there are {known}")));
+    }
+    if which == "module" {
+        // What the servers load is no part of the program that measures them.
+        let mut build = cargo("build --release -p mayhap-module");
+        if !build.status().is_ok_and(|status| status.success()) {
+            return Err(Trouble::Failed(format!("{}: failed", spelled(&build))));
+        }
     }
     let mut command = cargo("run --release -p mayhap-bench --");
     let status = command.args(args).status();

