@@ -6,6 +6,7 @@
 //! mayhap-bench scale  [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
 //! mayhap-bench cascade [--included 1e7] [--excluded 1e8] [--hashes 16e6] [--docs DIR]
 //! mayhap-bench seen   [--owners 1e5] [--ids 200] [--candidates 1000] [--turns 2000] [--docs DIR]
+//! mayhap-bench module [--quick yes] [--docs DIR]
 //! mayhap-bench urls OUTDIR [LINES] [SEED]
 //! ```
 
@@ -27,6 +28,7 @@ mod losses;
 mod machine;
 mod mersenne;
 mod mix;
+mod module;
 mod ours;
 mod page;
 mod rates;
@@ -46,6 +48,7 @@ const USAGE: &str = "usage: mayhap-bench engine [--quick] [--all] [--only 1e5|5e
        mayhap-bench scale [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
        mayhap-bench cascade [--included 1e7] [--excluded 1e8] [--hashes 16e6] [--docs DIR]
        mayhap-bench seen [--owners 1e5] [--ids 200] [--candidates 1000] [--turns 2000] [--docs DIR]
+       mayhap-bench module [--quick yes] [--docs DIR]
        mayhap-bench urls OUTDIR [LINES=10000000] [SEED=20261115]";
 
 fn main() -> ExitCode {
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Some((verb, rest)) if verb == "scale" => scale(rest),
         Some((verb, rest)) if verb == "cascade" => cascade(rest),
         Some((verb, rest)) if verb == "seen" => seen(rest),
+        Some((verb, rest)) if verb == "module" => module(rest),
         Some((verb, rest)) if verb == "urls" => urls(rest),
         _ => Err(USAGE.to_owned()),
     };
@@ -150,6 +154,20 @@ fn seen(arguments: &[String]) -> Result<(), String> {
         }
     }
     seen::run(options, &docs)
+}
+
+fn module(arguments: &[String]) -> Result<(), String> {
+    let (mut options, mut docs) = (module::Options::default(), docs());
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let given = value(argument, rest.next())?;
+        match argument.as_str() {
+            "--quick" => options = module::Options::quick(),
+            "--docs" => docs = PathBuf::from(given),
+            _ => return Err(format!("{argument}: unknown\n{USAGE}")),
+        }
+    }
+    module::run(options, &docs)
 }
 
 fn urls(arguments: &[String]) -> Result<(), String> {

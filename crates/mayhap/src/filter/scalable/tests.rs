@@ -278,3 +278,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_next_layer_is_the_one_that_comes() {
+    let mut filter = filled(100, 0.01, 0, 0..100);
+    while filter.layers().len() < 5 {
+        let next = filter.next_layer().unwrap();
+        let before = filter.layers().len();
+        (0..).take_while(|key| filter.insert(*key) || filter.layers().len() == before).last();
+        let newest = filter.layers().last().unwrap();
+        if filter.layers().len() == before + 1 {
+            assert_eq!((newest.shape(), newest.spec().capacity()), (next.shape, next.capacity));
+        }
+    }
+}

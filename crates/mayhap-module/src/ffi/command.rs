@@ -1,0 +1,150 @@
+//! From the server's call to a row of the table, and from its reply to the server's.
+
+use super::api::{self, Ctx, Str, api, bytes_of};
+use super::keys::ServerKeys;
+use crate::table::{COMMANDS, Command};
+use crate::{Args, CommandError, Reply};
+use std::cell::RefCell;
+use std::ffi::{CString, c_int, c_long};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// One function for each row: the server calls them without saying which it means.
+macro_rules! doors {
+    ($($row:literal)*) => { [$(call::<$row>),*] };
+}
+
+/// What to register for each row.
+pub const DOORS: [api::CommandFn; COMMANDS.len()] = doors!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
+
+unsafe extern "C" fn call<const ROW: usize>(
+    ctx: *mut Ctx,
+    argv: *mut *mut Str,
+    argc: c_int,
+) -> c_int {
+    let command = &COMMANDS[ROW];
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: the server gives `argc` strings that live as long as the command runs.
+        unsafe { run(command, ctx, argv, argc) }
+    }));
+    outcome.unwrap_or_else(|_| {
+        // SAFETY: the context is that of the running command.
+        unsafe { (api().reply_error)(ctx, c"ERR internal error: this is a bug of mayhap".as_ptr()) }
+    })
+}
+
+thread_local! {
+    /// Where the words of a command are collected; kept, so that no command must allocate.
+    static WORDS: RefCell<Vec<&'static [u8]>> = const { RefCell::new(Vec::new()) };
+}
+
+/// # Safety
+///
+/// `argv` must hold `argc` strings of the command that runs in `ctx`.
+unsafe fn run(command: &Command, ctx: *mut Ctx, argv: *mut *mut Str, argc: c_int) -> c_int {
+    // SAFETY: as the caller promises.
+    let strings = unsafe { std::slice::from_raw_parts(argv, usize::try_from(argc).unwrap_or(0)) };
+    // Taken out rather than borrowed: a command may run inside of another's notification.
+    let mut words = WORDS.take();
+    words.clear();
+    // SAFETY: the strings live until the command is done, and the words are forgotten before.
+    words.extend(strings.iter().map(|string| unsafe { bytes_of::<'static>(*string) }));
+    let args = Args::new(&words);
+    if command.keys().must_ask && answers_for_keys(command, ctx, &args) {
+        return api::OK;
+    }
+    let status = if command.takes(words.len()) {
+        // SAFETY: context and strings are those of the running command.
+        let mut keys = unsafe { ServerKeys::new(ctx, strings) };
+        match (command.run)(&mut keys, &args) {
+            Ok(reply) => send(ctx, &reply),
+            Err(error) => refuse(ctx, &error),
+        }
+    } else {
+        refuse(ctx, &CommandError::Arity)
+    };
+    words.clear();
+    WORDS.set(words);
+    status
+}
+
+/// Whether the server only wanted to know where the keys are.
+fn answers_for_keys(command: &Command, ctx: *mut Ctx, args: &Args<'_>) -> bool {
+    // SAFETY: the context is that of the running command.
+    unsafe {
+        if (api().is_keys_request)(ctx) == 0 {
+            return false;
+        }
+        for place in command.key_places(args) {
+            (api().key_at)(ctx, place as c_int);
+        }
+    }
+    true
+}
+
+fn refuse(ctx: *mut Ctx, error: &CommandError) -> c_int {
+    // SAFETY: the context is that of the running command; the line ends in a zero.
+    unsafe {
+        match error {
+            CommandError::Arity => (api().wrong_arity)(ctx),
+            CommandError::Text(line) => {
+                // A line of the protocol: what came from the client must not end it.
+                let line = line.replace(['\0', '\r', '\n'], " ");
+                (api().reply_error)(ctx, CString::new(line).unwrap_or_default().as_ptr())
+            }
+        }
+    }
+}
+
+fn send(ctx: *mut Ctx, reply: &Reply<'_>) -> c_int {
+    let api = api();
+    // SAFETY: the context is that of the running command, and every pointer goes with its length.
+    unsafe {
+        let bytes = |bytes: &[u8]| (api.reply_bytes)(ctx, bytes.as_ptr().cast(), bytes.len());
+        match reply {
+            Reply::Ok => (api.reply_simple)(ctx, c"OK".as_ptr()),
+            Reply::Null => (api.reply_null)(ctx),
+            Reply::Int(number) => (api.reply_long_long)(ctx, *number),
+            Reply::Double(number) => (api.reply_double)(ctx, *number),
+            Reply::Bool(yes) => (api.reply_bool)(ctx, (*yes).into()),
+            Reply::Text(text) => bytes(text.as_bytes()),
+            Reply::Bools(all) => {
+                (api.reply_array)(ctx, all.len() as c_long);
+                all.iter().for_each(|yes| _ = (api.reply_bool)(ctx, (*yes).into()));
+                api::OK
+            }
+            Reply::BoolsUntil(all, error) => {
+                (api.reply_array)(ctx, all.len() as c_long + 1);
+                all.iter().for_each(|yes| _ = (api.reply_bool)(ctx, (*yes).into()));
+                refuse(ctx, error)
+            }
+            Reply::Words(words) => {
+                (api.reply_array)(ctx, words.len() as c_long);
+                words.iter().for_each(|word| _ = bytes(word));
+                api::OK
+            }
+            Reply::Fields(fields) => {
+                (api.reply_map)(ctx, fields.len() as c_long);
+                for (name, value) in fields {
+                    // Simple strings, as RedisBloom has them.
+                    (api.reply_simple)(ctx, CString::new(*name).unwrap_or_default().as_ptr());
+                    send(ctx, value);
+                }
+                api::OK
+            }
+            Reply::Field(name, value) => {
+                if (api.context_flags)(ctx) & api::FLAG_RESP3 != 0 {
+                    (api.reply_map)(ctx, 1);
+                    (api.reply_simple)(ctx, CString::new(*name).unwrap_or_default().as_ptr());
+                } else {
+                    (api.reply_array)(ctx, 1);
+                }
+                send(ctx, value)
+            }
+            Reply::Chunk(next, chunk) => {
+                (api.reply_array)(ctx, 2);
+                (api.reply_long_long)(ctx, i64::try_from(*next).unwrap_or(0));
+                bytes(chunk)
+            }
+        }
+    }
+}

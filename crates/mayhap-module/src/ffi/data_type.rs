@@ -1,0 +1,207 @@
+//! The types of our values: our own, and RedisBloom's, so that its RDB files and `DUMP`s load
+//! here and those of `COMPAT` filters load there.
+
+use super::api::{self, Ctx, DefragCtx, Digest, Io, Str, Type, TypeMethods, api};
+use super::{guarded, load, rdb};
+use crate::filter::{Chunker, Filter, Head};
+use std::ffi::{CStr, CString, c_int, c_longlong, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+const NAME: &CStr = c"mayhap-bf";
+const REDISBLOOM: &CStr = c"MBbloom--";
+/// Chunks of a rewritten append-only file: small enough to be no burden to whoever reads it.
+const AOF_CHUNK_BYTES: usize = 4 << 20;
+/// Of each value so many bytes count as one piece of work: from 64 on the server frees in the
+/// background.
+const BYTES_A_PIECE: u64 = 16 << 10;
+
+static NATIVE: AtomicPtr<Type> = AtomicPtr::new(null_mut());
+/// Null where another module has that type.
+static COMPAT: AtomicPtr<Type> = AtomicPtr::new(null_mut());
+
+/// Whether a value of this type is one of our filters.
+#[inline]
+pub fn is_ours(of: *mut Type) -> bool {
+    of == NATIVE.load(Relaxed) || of == COMPAT.load(Relaxed)
+}
+
+/// The type a filter is stored under.
+pub fn for_filter(filter: &Filter) -> *mut Type {
+    let compat = COMPAT.load(Relaxed);
+    if filter.as_compat().is_some() && !compat.is_null() { compat } else { NATIVE.load(Relaxed) }
+}
+
+/// Whether the filter is as its key's type says. `BF.MERGE … LAYERS` can make it not so.
+pub fn register(ctx: *mut Ctx) -> bool {
+    let mut native = methods(rdb::load_native, rdb::save_native);
+    let mut compat = methods(rdb::load_compat, rdb::save_compat);
+    // SAFETY: the context is that of loading; the server copies the methods.
+    unsafe {
+        let native = (api().create_type)(ctx, NAME.as_ptr(), rdb::NATIVE_ENCODING, &mut native);
+        if native.is_null() {
+            return false;
+        }
+        NATIVE.store(native, Relaxed);
+        // Loaded beside RedisBloom there is no such type to be had, and no need for it.
+        let compat =
+            (api().create_type)(ctx, REDISBLOOM.as_ptr(), rdb::COMPAT_ENCODING, &mut compat);
+        COMPAT.store(compat, Relaxed);
+    }
+    true
+}
+
+fn methods(
+    load: unsafe extern "C" fn(*mut Io, c_int) -> *mut c_void,
+    save: unsafe extern "C" fn(*mut Io, *mut c_void),
+) -> TypeMethods {
+    TypeMethods {
+        version: 3,
+        rdb_load: Some(load),
+        rdb_save: Some(save),
+        aof_rewrite: Some(aof_rewrite),
+        mem_usage: Some(mem_usage),
+        digest: Some(digest),
+        free: Some(free),
+        aux_load: null_mut(),
+        aux_save: null_mut(),
+        aux_save_triggers: 0,
+        free_effort: Some(free_effort),
+        unlink: null_mut(),
+        copy: Some(copy),
+        defrag: api().defrag_alloc.map(|_| defrag as unsafe extern "C" fn(_, _, _) -> _),
+    }
+}
+
+/// # Safety
+///
+/// `value` must be a value of ours.
+pub unsafe fn filter<'a>(value: *const c_void) -> Option<&'a Filter> {
+    // SAFETY: values of ours are boxed filters.
+    unsafe { value.cast::<Filter>().as_ref() }
+}
+
+unsafe extern "C" fn free(value: *mut c_void) {
+    guarded((), || {
+        // SAFETY: the server gives each value back once.
+        drop(unsafe { Box::from_raw(value.cast::<Filter>()) });
+    });
+}
+
+unsafe extern "C" fn free_effort(_: *mut Str, value: *const c_void) -> usize {
+    guarded(1, || {
+        // SAFETY: the server gives a value of ours.
+        let bytes = unsafe { filter(value) }.map_or(0, Filter::bytes);
+        usize::try_from(1 + bytes / BYTES_A_PIECE).unwrap_or(usize::MAX)
+    })
+}
+
+unsafe extern "C" fn mem_usage(value: *const c_void) -> usize {
+    guarded(0, || {
+        // SAFETY: the server gives a value of ours.
+        let bytes = unsafe { filter(value) }.map_or(0, Filter::memory_bytes);
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    })
+}
+
+unsafe extern "C" fn copy(_: *mut Str, _: *mut Str, value: *const c_void) -> *mut c_void {
+    guarded(null_mut(), || {
+        // SAFETY: the server gives a value of ours.
+        let copy = unsafe { filter(value) }.and_then(Filter::try_copy);
+        copy.map_or(null_mut(), |copy| Box::into_raw(Box::new(copy)).cast())
+    })
+}
+
+unsafe extern "C" fn digest(digest: *mut Digest, value: *mut c_void) {
+    guarded((), || {
+        // SAFETY: the server gives a value of ours and a digest to add to.
+        unsafe {
+            let Some(filter) = filter(value) else { return };
+            let add =
+                |bytes: &[u8]| (api().digest_bytes)(digest, bytes.as_ptr().cast(), bytes.len());
+            match filter.incoming() {
+                Some(incoming) => {
+                    add(&incoming.head().encode());
+                    add(incoming.body());
+                }
+                None => {
+                    add(&Head::of(filter).encode());
+                    Chunker::new(AOF_CHUNK_BYTES, add).bodies(filter);
+                }
+            }
+            (api().digest_end)(digest);
+        }
+    });
+}
+
+unsafe extern "C" fn aof_rewrite(aof: *mut Io, key: *mut Str, value: *mut c_void) {
+    guarded((), || {
+        // SAFETY: the server gives a value of ours, its key, and a file to write to.
+        unsafe {
+            let Some(filter) = filter(value) else { return };
+            let command = CString::new(load::full_name("LOADCHUNK")).unwrap_or_default();
+            let emit = |iterator: u64, bytes: &[u8]| {
+                (api().emit_aof)(
+                    aof,
+                    command.as_ptr(),
+                    c"slb".as_ptr(),
+                    key,
+                    i64::try_from(iterator).unwrap_or(i64::MAX) as c_longlong,
+                    bytes.as_ptr(),
+                    bytes.len(),
+                );
+            };
+            if let Some(chain) = filter.as_compat() {
+                chain
+                    .chunks_of(AOF_CHUNK_BYTES)
+                    .for_each(|chunk| emit(chunk.iterator, &chunk.bytes));
+                return;
+            }
+            let mut iterator = 1;
+            let mut next = |bytes: &[u8]| {
+                iterator += bytes.len() as u64;
+                emit(iterator, bytes);
+            };
+            match filter.incoming() {
+                Some(incoming) => {
+                    emit(1, &incoming.head().encode());
+                    incoming.body().chunks(AOF_CHUNK_BYTES).for_each(next);
+                }
+                None => {
+                    emit(1, &Head::of(filter).encode());
+                    Chunker::new(AOF_CHUNK_BYTES, &mut next).bodies(filter);
+                }
+            }
+        }
+    });
+}
+
+/// Moves the box of the filter. Its arrays need none: small ones go where the allocator likes when
+/// filters grow, large ones are mapped by the page and fragment nothing.
+unsafe extern "C" fn defrag(ctx: *mut DefragCtx, _: *mut Str, value: *mut *mut c_void) -> c_int {
+    guarded(0, || {
+        let Some(alloc) = api().defrag_alloc else { return 0 };
+        // SAFETY: the server gives the place of a value of ours, which came from its allocator;
+        // a filter may be moved as bytes.
+        unsafe {
+            let moved = alloc(ctx, *value);
+            if !moved.is_null() {
+                *value = moved;
+            }
+        }
+        0
+    })
+}
+
+/// Write a line to the server's log about what was read.
+pub fn log_io(io: *mut Io, line: &str) {
+    let line = CString::new(line.replace('\0', " ")).unwrap_or_default();
+    // SAFETY: the format takes one string, which ends in a zero.
+    unsafe { (api().log_io)(io, c"warning".as_ptr(), c"%s".as_ptr(), line.as_ptr()) };
+}
+
+/// Whether reading has failed so far.
+pub fn has_failed(io: *mut Io) -> bool {
+    // SAFETY: the server gave it to the callback that runs.
+    unsafe { (api().is_io_error)(io) != api::OK }
+}

@@ -1,0 +1,138 @@
+//! What happens when a server loads the module.
+
+use super::api::{self, Ctx, Info, Str, api, bytes_of};
+use super::command::DOORS;
+use super::{alloc, config, data_type, docs, guarded};
+use crate::stats::STATS;
+use crate::table::{COMMANDS, Command};
+use std::ffi::{CStr, CString, c_int};
+use std::sync::OnceLock;
+
+const NAME: &CStr = c"mayhap";
+const API_VERSION: c_int = 1;
+/// 0.1.0 is 100.
+const VERSION: c_int = 100;
+const CATEGORY: &CStr = c"bloom";
+
+static PREFIX: OnceLock<String> = OnceLock::new();
+
+/// The name of a command as it is registered: `BF.ADD`, or whatever the prefix makes of it.
+pub fn full_name(name: &str) -> String {
+    format!("{}.{name}", PREFIX.get().map_or("BF", String::as_str))
+}
+
+/// The one door the server knows.
+///
+/// # Safety
+///
+/// Only a server may call it, with a context and `argc` strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn RedisModule_OnLoad(
+    ctx: *mut Ctx,
+    argv: *mut *mut Str,
+    argc: c_int,
+) -> c_int {
+    // SAFETY: the context is the one that the server gives when it loads a module.
+    let get = unsafe { api::getter(ctx) };
+    // Before anything else: what is allocated now must be freed by the same allocator.
+    alloc::init(get);
+    guarded(api::ERR, || {
+        // SAFETY: the server gives `argc` strings that live while we load.
+        let words: Vec<&[u8]> = unsafe {
+            let Ok(_) = api::init(get) else { return api::ERR };
+            let count = usize::try_from(argc).unwrap_or(0);
+            let strings: &[*mut Str] =
+                if count == 0 { &[] } else { std::slice::from_raw_parts(argv, count) };
+            strings.iter().map(|string| bytes_of(*string)).collect()
+        };
+        match load(ctx, &words) {
+            Ok(()) => api::OK,
+            Err(why) => {
+                log(ctx, &why);
+                api::ERR
+            }
+        }
+    })
+}
+
+fn load(ctx: *mut Ctx, words: &[&[u8]]) -> Result<(), String> {
+    let api = api();
+    // SAFETY: the context is that of loading, and names end in a zero.
+    unsafe {
+        (api.set_module_attribs)(ctx, NAME.as_ptr(), VERSION, API_VERSION);
+        if api.is_name_busy.is_some_and(|is_busy| is_busy(NAME.as_ptr()) != 0) {
+            return Err("a module called mayhap is loaded already".to_owned());
+        }
+        let options =
+            api::HANDLE_IO_ERRORS | api::NO_IMPLICIT_SIGNAL_MODIFIED | api::HANDLE_REPL_ASYNC_LOAD;
+        (api.set_options)(ctx, options);
+    }
+    let prefix = config::read_arguments(words)?;
+    _ = PREFIX.set(prefix);
+    if !data_type::register(ctx) {
+        return Err("the server refuses the type mayhap-bf".to_owned());
+    }
+    config::register(ctx);
+    if let Some(add) = api.add_category {
+        // SAFETY: likewise. Another module may have made it already, which is as good.
+        unsafe { add(ctx, CATEGORY.as_ptr()) };
+    }
+    for (command, door) in COMMANDS.iter().zip(DOORS) {
+        register(ctx, command, door)?;
+    }
+    if let Some(register) = api.register_info {
+        // SAFETY: likewise; the function lives as long as the module.
+        unsafe { register(ctx, info) };
+    }
+    Ok(())
+}
+
+fn register(ctx: *mut Ctx, command: &Command, door: api::CommandFn) -> Result<(), String> {
+    let (name, keys) = (full_name(command.name), command.keys());
+    let c_name = CString::new(name.as_str()).unwrap_or_default();
+    let flags = CString::new(command.flag_words()).unwrap_or_default();
+    // SAFETY: the context is that of loading, names end in a zero, and the server copies them.
+    unsafe {
+        let (first, last) = (keys.first, keys.last);
+        let made =
+            (api().create_command)(ctx, c_name.as_ptr(), door, flags.as_ptr(), first, last, 1);
+        if made != api::OK {
+            return Err(format!(
+                "{name} belongs to another module: load this one with another prefix, as in `PREFIX MH`"
+            ));
+        }
+        let handle = (api().get_command)(ctx, c_name.as_ptr());
+        if handle.is_null() {
+            return Ok(());
+        }
+        docs::describe(handle, command);
+        if let Some(set) = api().set_categories {
+            let access = if command.writes() { "write" } else { "read" };
+            let words = CString::new(format!("{access} {}", CATEGORY.to_string_lossy()));
+            set(handle, words.unwrap_or_default().as_ptr());
+        }
+    }
+    Ok(())
+}
+
+fn log(ctx: *mut Ctx, line: &str) {
+    let line = CString::new(line.replace('\0', " ")).unwrap_or_default();
+    // SAFETY: the format takes one string, which ends in a zero.
+    unsafe { (api().log)(ctx, c"warning".as_ptr(), c"%s".as_ptr(), line.as_ptr()) };
+}
+
+/// `INFO mayhap`.
+unsafe extern "C" fn info(info: *mut Info, _for_crash_report: c_int) {
+    guarded((), || {
+        let (Some(section), Some(number)) = (api().info_section, api().info_number) else { return };
+        // SAFETY: the server gave it to the callback that runs; names end in a zero.
+        unsafe {
+            if section(info, c"stats".as_ptr()) != api::OK {
+                return; // another section was asked for
+            }
+            for (name, value) in STATS.rows() {
+                number(info, CString::new(name).unwrap_or_default().as_ptr(), value);
+            }
+        }
+    });
+}

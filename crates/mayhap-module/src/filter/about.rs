@@ -1,0 +1,165 @@
+//! What a filter tells about itself.
+
+use super::{Filter, Part};
+use crate::CommandError;
+use mayhap::AnyFilter;
+use mayhap_foreign::redisbloom::{Chain, Scaling};
+
+/// What `BF.INFO` shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct About {
+    /// Items all layers are made for.
+    pub capacity: u64,
+    /// Bytes in memory.
+    pub bytes: u64,
+    /// Layers, links or generations.
+    pub layers: u64,
+    /// Items counted in.
+    pub items: u64,
+    /// What the capacity is multiplied by when it is full; `None` where it does not grow.
+    pub expansion: Option<u32>,
+    /// The kind.
+    pub kind: &'static str,
+    /// Whether it is hashed under a secret.
+    pub keyed: bool,
+    /// The rate asked for.
+    pub target: f64,
+    /// The rate as the bits stand.
+    pub rate_now: f64,
+    /// The share of bits that are set.
+    pub fill: f64,
+    /// Of a window: what it spans in seconds (0: counted in keys), its generations, and how old
+    /// the oldest answer may be, in seconds (or keys).
+    pub window: Option<(f64, u32, f64)>,
+}
+
+/// The cheap part: no bits are looked at.
+pub(super) struct Counts {
+    pub capacity: u64,
+    pub items: u64,
+    pub layers: u64,
+    pub expansion: Option<u32>,
+}
+
+impl Part {
+    fn counts_at(&self, now_ms: u64) -> Counts {
+        match self {
+            Part::Native(filter) => {
+                let (layers, expansion) = match filter {
+                    AnyFilter::Scalable(f) => (f.layers().len() as u64, Some(f.growth())),
+                    AnyFilter::Windowed(f) => (u64::from(f.window().generations()) + 1, None),
+                    _ => (1, None),
+                };
+                let items = match filter {
+                    AnyFilter::Windowed(f) => f.keys(now_ms),
+                    other => other.keys(),
+                };
+                Counts { capacity: filter.capacity(), items, layers, expansion }
+            }
+            Part::Compat(chain) => Counts {
+                capacity: chain.capacity(),
+                items: chain.items(),
+                layers: chain.links().len() as u64,
+                expansion: match chain.scaling() {
+                    Scaling::By(growth) => Some(growth),
+                    Scaling::Fixed => None,
+                },
+            },
+        }
+    }
+
+    /// The share of bits that are set, and the rate they make.
+    fn load_at(&self, now_ms: u64) -> (f64, f64) {
+        match self {
+            Part::Native(AnyFilter::Windowed(f)) => (f.fill(now_ms), f.fpr_now(now_ms)),
+            Part::Native(f) => (f.fill(), f.fpr_now()),
+            Part::Compat(chain) => (chain.fill(), chain.fpr_now()),
+        }
+    }
+
+    fn target(&self) -> f64 {
+        match self {
+            Part::Native(filter) => filter.fpr(),
+            Part::Compat(chain) => asked_of(chain),
+        }
+    }
+}
+
+/// The rate a chain was asked for: one that grows gave half of it to its first link.
+fn asked_of(chain: &Chain) -> f64 {
+    let first = chain.links().first().map_or(0.0, |link| link.info().error);
+    match chain.scaling() {
+        Scaling::By(_) => first * 2.0,
+        Scaling::Fixed => first,
+    }
+}
+
+impl Filter {
+    fn counts(&self, now_ms: u64) -> Result<Counts, CommandError> {
+        self.main()?;
+        let zero = Counts { capacity: 0, items: 0, layers: 0, expansion: None };
+        Ok(self.parts().map(|part| part.counts_at(now_ms)).fold(zero, |sum, part| Counts {
+            capacity: sum.capacity.saturating_add(part.capacity),
+            items: sum.items.saturating_add(part.items),
+            layers: sum.layers + part.layers,
+            expansion: sum.expansion.or(part.expansion),
+        }))
+    }
+
+    /// Items counted in.
+    pub fn items(&self, now_ms: u64) -> Result<u64, CommandError> {
+        Ok(self.counts(now_ms)?.items)
+    }
+
+    /// The five that RedisBloom knows: capacity, bytes, layers, items, expansion.
+    pub fn classical(
+        &self,
+        now_ms: u64,
+    ) -> Result<(u64, u64, u64, u64, Option<u32>), CommandError> {
+        let Counts { capacity, items, layers, expansion } = self.counts(now_ms)?;
+        Ok((capacity, self.memory_bytes(), layers, items, expansion))
+    }
+
+    /// Bytes in memory: the arrays, and about what is kept beside them.
+    pub fn memory_bytes(&self) -> u64 {
+        let layers = self.counts(0).map_or(0, |counts| counts.layers);
+        self.bytes() + size_of::<Filter>() as u64 + 128 * layers
+    }
+
+    /// Everything. Reads all bits.
+    pub fn about(&self, now_ms: u64) -> Result<About, CommandError> {
+        let (capacity, bytes, layers, items, expansion) = self.classical(now_ms)?;
+        let main = self.main()?;
+        let (mut ones, mut none_wrong, mut target) = (0.0, 0.0, 0.0);
+        for part in self.parts() {
+            let (fill, rate) = part.load_at(now_ms);
+            ones += fill * part.bytes() as f64;
+            none_wrong += (-rate).ln_1p();
+            target += part.target();
+        }
+        let window = match main {
+            Part::Native(AnyFilter::Windowed(f)) => {
+                let (ticks, oldest) = (f.window().ticks(), f.oldest(now_ms) as f64);
+                let scale = if ticks.is_some() { 1000.0 } else { 1.0 };
+                Some((ticks.unwrap_or(0) as f64 / 1000.0, f.window().generations(), oldest / scale))
+            }
+            _ => None,
+        };
+        Ok(About {
+            capacity,
+            bytes,
+            layers,
+            items,
+            expansion,
+            kind: main.kind(),
+            keyed: match main {
+                Part::Native(f) => f.scheme().is_some_and(|scheme| scheme.is_keyed()),
+                Part::Compat(_) => false,
+            },
+            target,
+            rate_now: -f64::exp_m1(none_wrong),
+            fill: ones / self.bytes().max(1) as f64,
+            window,
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! A dump of ours that comes chunk by chunk.
+
+use super::{DumpError, Head, Part};
+use crate::CommandError;
+
+/// A filter that is being loaded: its head, and as much of its bodies as has come.
+///
+/// Nothing is answered from it, and no memory is taken for what has not come. When the last byte
+/// is here, all of them are checked.
+#[derive(Clone, Debug)]
+pub struct Incoming {
+    head: Head,
+    bytes: Vec<u8>,
+}
+
+impl Incoming {
+    /// From the head, for a filter of at most `room_bytes`.
+    pub fn begin(head: &[u8], room_bytes: u64) -> Result<Incoming, CommandError> {
+        let head = Head::decode(head).map_err(bad_data)?;
+        let need = head.body_bytes();
+        // Twice for a moment: the bytes, and the filter made of them.
+        if need.saturating_mul(2) > room_bytes {
+            return Err(CommandError::NO_MEMORY);
+        }
+        Ok(Incoming { head, bytes: Vec::new() })
+    }
+
+    /// As it was saved in the middle.
+    pub fn resume(head: Head, bytes: Vec<u8>) -> Option<Incoming> {
+        ((bytes.len() as u64) < head.body_bytes()).then_some(Incoming { head, bytes })
+    }
+
+    /// The next chunk, with the iterator it was dumped with: 1 and the bytes so far, its own
+    /// included. The parts of the filter if it was the last. Where it does not follow, or is no
+    /// part of a filter, nothing changes.
+    pub fn push(&mut self, iterator: u64, chunk: &[u8]) -> Result<Option<Vec<Part>>, CommandError> {
+        let have = self.bytes.len() as u64;
+        let end = have.saturating_add(chunk.len() as u64);
+        if iterator != end.saturating_add(1) {
+            return Err(CommandError::text("ERR invalid offset - no link found"));
+        }
+        let need = self.head.body_bytes();
+        if end > need {
+            return Err(CommandError::text("ERR invalid chunk - Too big for current filter"));
+        }
+        self.bytes.try_reserve(chunk.len()).map_err(|_| CommandError::NO_MEMORY)?;
+        self.bytes.extend_from_slice(chunk);
+        if end < need {
+            return Ok(None);
+        }
+        match self.head.read(&self.bytes) {
+            Ok(parts) => Ok(Some(parts)),
+            Err(error) => {
+                self.bytes.truncate(have as usize);
+                Err(bad_data(error))
+            }
+        }
+    }
+
+    /// What it begins with.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// What has come of the bodies.
+    pub fn body(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Bytes that have come.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+}
+
+fn bad_data(error: DumpError) -> CommandError {
+    CommandError::said(format_args!("received bad data: {error}"))
+}

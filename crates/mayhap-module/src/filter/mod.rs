@@ -1,0 +1,296 @@
+//! The value of a key: a filter, or one that is still being loaded.
+
+mod about;
+mod dump;
+mod incoming;
+mod part;
+mod wish;
+
+pub use about::About;
+pub use dump::{Chunker, DumpError, Head, MAX_CHUNK_BYTES};
+pub use incoming::Incoming;
+pub use part::{Added, Part};
+pub use wish::{Scale, Shape, Wish};
+
+use crate::CommandError;
+use crate::stats::Share;
+
+/// What a key holds.
+///
+/// New items go into the first part; others came beside it by `BF.MERGE … LAYERS` and are only
+/// asked.
+#[derive(Debug)]
+pub struct Filter {
+    state: State,
+    share: Share,
+}
+
+#[derive(Debug)]
+enum State {
+    Ready(Part, Vec<Part>),
+    Loading(Incoming),
+}
+
+impl Filter {
+    /// A filter of one part.
+    pub fn new(main: Part) -> Filter {
+        Filter::of(State::Ready(main, Vec::new()))
+    }
+
+    /// A filter of several parts. `None` where there are none.
+    pub fn from_parts(mut parts: Vec<Part>) -> Option<Filter> {
+        if parts.is_empty() {
+            return None;
+        }
+        let main = parts.remove(0);
+        Some(Filter::of(State::Ready(main, parts)))
+    }
+
+    /// A filter whose bytes are still to come.
+    pub fn loading(incoming: Incoming) -> Filter {
+        Filter::of(State::Loading(incoming))
+    }
+
+    fn of(state: State) -> Filter {
+        let mut filter = Filter { state, share: Share::of(0) };
+        filter.settle();
+        filter
+    }
+
+    /// Count its bytes anew, after it may have grown.
+    fn settle(&mut self) {
+        let bytes = self.bytes();
+        self.share.set(bytes);
+    }
+
+    /// A copy, unless there is no memory for one.
+    pub fn try_copy(&self) -> Option<Filter> {
+        // Cloning ends the process where memory is out, so see first whether it can be had.
+        drop(mayhap::Pages::zeroed(self.bytes()).ok()?);
+        Some(Filter::of(match &self.state {
+            State::Ready(main, beside) => State::Ready(main.clone(), beside.clone()),
+            State::Loading(incoming) => State::Loading(incoming.clone()),
+        }))
+    }
+
+    fn ready(&self) -> Result<(&Part, &[Part]), CommandError> {
+        match &self.state {
+            State::Ready(main, beside) => Ok((main, beside)),
+            State::Loading(_) => Err(CommandError::LOADING),
+        }
+    }
+
+    fn ready_mut(&mut self) -> Result<(&mut Part, &mut Vec<Part>), CommandError> {
+        match &mut self.state {
+            State::Ready(main, beside) => Ok((main, beside)),
+            State::Loading(_) => Err(CommandError::LOADING),
+        }
+    }
+
+    /// The part that items are added to.
+    pub fn main(&self) -> Result<&Part, CommandError> {
+        self.ready().map(|(main, _)| main)
+    }
+
+    /// All parts, the one that items are added to first; none while it is loading.
+    pub fn parts(&self) -> impl Iterator<Item = &Part> + Clone {
+        let (main, beside) = match &self.state {
+            State::Ready(main, beside) => (Some(main), beside.as_slice()),
+            State::Loading(_) => (None, &[][..]),
+        };
+        main.into_iter().chain(beside)
+    }
+
+    /// What has come so far, while it is loading.
+    pub fn incoming(&self) -> Option<&Incoming> {
+        match &self.state {
+            State::Ready(..) => None,
+            State::Loading(incoming) => Some(incoming),
+        }
+    }
+
+    /// Whether the item may be in.
+    #[inline]
+    pub fn contains(&self, item: &[u8], now_ms: u64) -> Result<bool, CommandError> {
+        let (main, beside) = self.ready()?;
+        Ok(main.contains(item, now_ms) || beside.iter().any(|part| part.contains(item, now_ms)))
+    }
+
+    /// Whether each of the items may be in.
+    pub fn contains_many(&self, items: &[&[u8]], now_ms: u64) -> Result<Vec<bool>, CommandError> {
+        let (main, beside) = self.ready()?;
+        let (mut answers, mut more) = (Vec::new(), Vec::new());
+        main.contains_many(items, now_ms, &mut answers);
+        for part in beside {
+            part.contains_many(items, now_ms, &mut more);
+            answers.iter_mut().zip(&more).for_each(|(answer, more)| *answer |= more);
+        }
+        Ok(answers)
+    }
+
+    /// Whether adding so many items may make it grow.
+    pub fn may_grow(&self, items: usize) -> bool {
+        self.main().is_ok_and(|main| main.room() < items as u64)
+    }
+
+    /// Add one item. Whether it was certainly new.
+    #[inline]
+    pub fn add(&mut self, item: &[u8], now_ms: u64, room_bytes: u64) -> Result<bool, CommandError> {
+        let (main, beside) = self.ready_mut()?;
+        if beside.iter().any(|part| part.contains(item, now_ms)) {
+            return Ok(false);
+        }
+        let bytes = main.bytes();
+        let new = main.add(item, now_ms, room_bytes)?;
+        if main.bytes() != bytes {
+            self.settle();
+        }
+        Ok(new)
+    }
+
+    /// Add them all, or as many as fit.
+    pub fn add_many(
+        &mut self,
+        items: &[&[u8]],
+        now_ms: u64,
+        room_bytes: u64,
+    ) -> Result<Added, CommandError> {
+        let (main, beside) = self.ready_mut()?;
+        let added = if beside.is_empty() {
+            main.add_many(items, now_ms, room_bytes)
+        } else {
+            let mut added = Added::default();
+            for item in items {
+                let known = beside.iter().any(|part| part.contains(item, now_ms));
+                match if known { Ok(false) } else { main.add(item, now_ms, room_bytes) } {
+                    Ok(new) => added.new.push(new),
+                    Err(error) => {
+                        added.stopped = Some(error);
+                        break;
+                    }
+                }
+            }
+            added
+        };
+        self.settle();
+        Ok(added)
+    }
+
+    /// Whether adding may change something even where the item is known.
+    pub fn remembers_anew(&self) -> bool {
+        self.main().is_ok_and(Part::remembers_anew)
+    }
+
+    /// Whether it looks at the clock, so that replicas must be told the time.
+    pub fn is_timed(&self) -> bool {
+        self.parts().any(Part::is_timed)
+    }
+
+    /// Give up one insertion of each item. Whether each may have been in.
+    pub fn remove_many(&mut self, items: &[&[u8]]) -> Result<Vec<bool>, CommandError> {
+        let (main, _) = self.ready_mut()?;
+        items.iter().map(|item| main.remove(item)).collect()
+    }
+
+    /// Forget everything, what came by a merge included.
+    pub fn clear(&mut self) -> Result<(), CommandError> {
+        let (main, beside) = self.ready_mut()?;
+        main.clear()?;
+        beside.clear();
+        self.settle();
+        Ok(())
+    }
+
+    /// Take in everything the other holds; with `layers`, beside our own where it does not fit
+    /// into it.
+    pub fn merge(&mut self, other: &Filter, layers: bool) -> Result<(), CommandError> {
+        let (theirs, their_beside) = other.ready()?;
+        let (main, beside) = self.ready_mut()?;
+        let plain = beside.is_empty() && their_beside.is_empty();
+        if !layers && !plain {
+            return Err(CommandError::text(
+                "ERR a filter of merged layers has no one geometry: merge with LAYERS",
+            ));
+        }
+        let mut more = Vec::new();
+        for theirs in std::iter::once(theirs).chain(their_beside) {
+            match main.union(theirs, layers) {
+                Ok(()) => {}
+                Err(_) if layers && beside.len() + more.len() < MAX_BESIDE => {
+                    more.push(copy_of(theirs)?);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        beside.append(&mut more);
+        self.settle();
+        Ok(())
+    }
+
+    /// Take a chunk of a dump: see [`Incoming`] and, for RedisBloom's, `BF.LOADCHUNK` there.
+    pub fn load_chunk(&mut self, iterator: u64, chunk: &[u8]) -> Result<(), CommandError> {
+        match &mut self.state {
+            State::Ready(Part::Compat(chain), beside) if beside.is_empty() => {
+                let known = chain.header().data_bytes().unwrap_or(u64::MAX);
+                let bad = match iterator.checked_sub(chunk.len() as u64).filter(|at| *at > 0) {
+                    Some(at) if at <= known => "ERR invalid chunk - Too big for current filter",
+                    _ => "ERR invalid offset - no link found",
+                };
+                chain.load_chunk(iterator, chunk).map_err(|_| CommandError::text(bad))
+            }
+            State::Ready(..) => Err(CommandError::BAD_DATA),
+            State::Loading(incoming) => {
+                if let Some(parts) = incoming.push(iterator, chunk)? {
+                    let mut parts = parts.into_iter();
+                    let main = parts.next().ok_or(CommandError::BAD_DATA)?;
+                    self.state = State::Ready(main, parts.collect());
+                }
+                self.settle();
+                Ok(())
+            }
+        }
+    }
+
+    /// The piece of a dump that follows an iterator, and the iterator that goes with it; 0 and
+    /// nothing at the end.
+    pub fn chunk_after(&self, iterator: u64) -> Result<(u64, Vec<u8>), CommandError> {
+        let (main, beside) = self.ready()?;
+        let next = match main {
+            Part::Compat(chain) if beside.is_empty() => chain
+                .chunk_after(iterator, MAX_CHUNK_BYTES)
+                .map(|chunk| (chunk.iterator, chunk.bytes.into_owned())),
+            _ => dump::chunk_after(self, iterator),
+        };
+        Ok(next.unwrap_or((0, Vec::new())))
+    }
+
+    /// Bytes of its arrays, or of what has come of them.
+    pub fn bytes(&self) -> u64 {
+        match &self.state {
+            State::Ready(main, beside) => {
+                main.bytes() + beside.iter().map(Part::bytes).sum::<u64>()
+            }
+            State::Loading(incoming) => incoming.bytes(),
+        }
+    }
+
+    /// RedisBloom's chain, if that is all it is.
+    pub fn as_compat(&self) -> Option<&mayhap_foreign::redisbloom::Chain> {
+        match &self.state {
+            State::Ready(Part::Compat(chain), beside) if beside.is_empty() => Some(chain),
+            _ => None,
+        }
+    }
+}
+
+/// The most parts beside the first.
+const MAX_BESIDE: usize = 255;
+
+fn copy_of(part: &Part) -> Result<Part, CommandError> {
+    // As in `try_copy`.
+    drop(mayhap::Pages::zeroed(part.bytes()).map_err(|_| CommandError::NO_MEMORY)?);
+    Ok(part.clone())
+}
+
+#[cfg(test)]
+mod tests;

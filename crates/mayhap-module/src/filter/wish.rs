@@ -1,0 +1,170 @@
+//! What a new filter is to be like, and how the command that creates it on a replica is spelled.
+
+use super::{Filter, Part};
+use crate::{CommandError, Settings};
+use mayhap::sizing::{BlockedShape, ClassicShape, Layer, WindowedShape};
+use mayhap::{AnyFilter, Blocked, Classic, Counting, Scalable, Secret, Spec, Window, Windowed};
+use mayhap_foreign::redisbloom::{Chain, Scaling};
+
+/// Whether a filter grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Its capacity is multiplied by this.
+    By(u32),
+    /// It is full when it is full.
+    Fixed,
+}
+
+/// The kind of a new filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Cache lines; the default.
+    Blocked,
+    /// The textbook's.
+    Classic,
+    /// Counters, for items that are removed again.
+    Counting,
+    /// Forgets.
+    Windowed(Window),
+    /// RedisBloom's own scheme.
+    Compat,
+}
+
+/// All that decides what a new filter is. The same wish makes the same filter everywhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish {
+    /// The rate.
+    pub fpr: f64,
+    /// The items it is made for, or begins with.
+    pub capacity: u64,
+    /// Whether it grows.
+    pub scale: Scale,
+    /// The kind.
+    pub shape: Shape,
+    /// The secret it hashes under. RedisBloom's scheme has none.
+    pub secret: Secret,
+}
+
+impl Wish {
+    /// As the settings have it.
+    pub fn by(settings: &Settings, secret: Secret) -> Wish {
+        Wish {
+            fpr: settings.error_rate,
+            capacity: settings.initial_size,
+            scale: Scale::By(settings.expansion),
+            shape: if settings.compat { Shape::Compat } else { Shape::Blocked },
+            secret,
+        }
+    }
+
+    fn spec(&self) -> Result<Spec, CommandError> {
+        Ok(Spec::new(self.capacity, self.fpr)?.with_secret(self.secret))
+    }
+
+    /// The engine's growth factors begin at 2 and end at 1024.
+    fn growth(expansion: u32) -> u32 {
+        expansion.clamp(2, 1024)
+    }
+
+    /// About the bytes it takes, in numbers that cannot overflow.
+    pub fn bytes(&self) -> Result<f64, CommandError> {
+        let (spec, capacity) = (self.spec()?, self.capacity);
+        let bits = match (self.shape, self.scale) {
+            (Shape::Blocked, Scale::By(_)) => Layer::first(capacity, self.fpr).shape.bits() as f64,
+            (Shape::Blocked, Scale::Fixed) => {
+                BlockedShape::for_rate(capacity, spec.fpr()).bits() as f64
+            }
+            (Shape::Classic, _) => ClassicShape::for_rate(capacity, self.fpr).bits as f64,
+            (Shape::Counting, _) => ClassicShape::for_rate(capacity, self.fpr).bits as f64 * 4.0,
+            (Shape::Windowed(window), _) => {
+                // Checked here, because sizing believes what it is told.
+                if !(1..=1024).contains(&window.generations()) {
+                    return Err(CommandError::text("ERR GENERATIONS must be 1 to 1024"));
+                }
+                WindowedShape::for_rate(capacity, self.fpr, window.generations()).bits() as f64
+            }
+            (Shape::Compat, _) => {
+                let bits_per_entry = (self.fpr / 2.0).ln().abs() / std::f64::consts::LN_2.powi(2);
+                capacity as f64 * bits_per_entry
+            }
+        };
+        Ok(bits / 8.0)
+    }
+
+    /// The filter, if it fits into `room_bytes`.
+    pub fn make(&self, room_bytes: u64) -> Result<Filter, CommandError> {
+        if self.bytes()? > room_bytes as f64 {
+            return Err(CommandError::NO_MEMORY);
+        }
+        let spec = self.spec()?;
+        let native: AnyFilter = match (self.shape, self.scale) {
+            (Shape::Blocked, Scale::By(expansion)) => {
+                Scalable::new(spec)?.with_growth(Wish::growth(expansion))?.into()
+            }
+            (Shape::Blocked, Scale::Fixed) => Blocked::new(spec)?.into(),
+            (Shape::Classic, _) => Classic::new(spec)?.into(),
+            (Shape::Counting, _) => Counting::new(spec)?.into(),
+            (Shape::Windowed(window), _) => Windowed::new(spec, window)?.into(),
+            (Shape::Compat, scale) => {
+                let scaling = match scale {
+                    Scale::By(expansion) => Scaling::By(expansion),
+                    Scale::Fixed => Scaling::Fixed,
+                };
+                return Ok(Filter::new(Part::Compat(Chain::reserve(
+                    self.capacity,
+                    self.fpr,
+                    scaling,
+                )?)));
+            }
+        };
+        Ok(Filter::new(Part::Native(native)))
+    }
+
+    /// The words after the key of the `RESERVE` that makes the same filter anywhere, whatever is
+    /// set there.
+    pub fn words(&self) -> Vec<Vec<u8>> {
+        // Rust spells a double so that reading it gives the same double.
+        let mut words = vec![self.fpr.to_string().into(), self.capacity.to_string().into()];
+        let mut say = |word: &str| words.push(word.as_bytes().to_vec());
+        match self.scale {
+            Scale::By(_) if matches!(self.shape, Shape::Classic | Shape::Counting) => {}
+            Scale::By(_) if matches!(self.shape, Shape::Windowed(_)) => {}
+            Scale::By(expansion) => {
+                say("EXPANSION");
+                say(&expansion.to_string());
+            }
+            Scale::Fixed => say("NONSCALING"),
+        }
+        match self.shape {
+            Shape::Compat => {
+                say("COMPAT");
+                return words;
+            }
+            Shape::Blocked => ["KIND", "blocked"].into_iter().for_each(&mut say),
+            Shape::Classic => ["KIND", "classic"].into_iter().for_each(&mut say),
+            Shape::Counting => ["KIND", "counting"].into_iter().for_each(&mut say),
+            Shape::Windowed(window) => {
+                ["KIND", "windowed"].into_iter().for_each(&mut say);
+                match window.ticks() {
+                    Some(ms) => {
+                        say("WINDOW");
+                        say(&format!("{}.{:03}", ms / 1000, ms % 1000));
+                    }
+                    None => {
+                        say("LAST");
+                        say(&self.capacity.to_string());
+                    }
+                }
+                say("GENERATIONS");
+                say(&window.generations().to_string());
+            }
+        }
+        say("SECRET");
+        say(&hex(&self.secret.to_bytes()));
+        words
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

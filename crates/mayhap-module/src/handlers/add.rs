@@ -1,0 +1,129 @@
+//! `BF.ADD`, `BF.MADD` and `BF.INSERT`.
+
+use super::create::create;
+use super::options::{Dialect, Options};
+use crate::filter::{Added, Wish};
+use crate::stats::STATS;
+use crate::{Args, CommandError, KeyArg, Keyspace, Replicate, Reply};
+
+/// `BF.ADD key item`
+pub fn add<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
+    let (key, item, now) = (args.key(1), args.word(2), keys.now_ms());
+    let added = match keys.write(key)? {
+        Some(filter) if !filter.may_grow(1) => {
+            let new = filter.add(item, now, 0)?;
+            Some((new, new || filter.remembers_anew(), filter.is_timed()))
+        }
+        Some(_) => None,
+        None => {
+            create_default(keys, key)?;
+            None
+        }
+    };
+    let Some((new, changed, timed)) = added else {
+        let added = add_and_tell(keys, key, &[item], now, true)?;
+        return match added.stopped {
+            Some(error) => Err(error),
+            None => Ok(Reply::Bool(added.new.first() == Some(&true))),
+        };
+    };
+    STATS.added(new.into(), (!new).into());
+    if changed {
+        let how = if timed { same_items(true, key, now, &[item]) } else { Replicate::Verbatim };
+        keys.changed(key, "bf.add", how);
+    }
+    Ok(Reply::Bool(new))
+}
+
+/// `BF.MADD key item…`
+pub fn madd<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
+    let (key, now) = (args.key(1), keys.now_ms());
+    if keys.write(key)?.is_none() {
+        create_default(keys, key)?;
+    }
+    add_many(keys, key, args.from(2), now)
+}
+
+/// `BF.INSERT key … ITEMS item…`
+pub fn insert<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
+    let key = args.key(1);
+    let secret = keys.secret();
+    let wish = Wish::by(&keys.settings(), secret);
+    let options = Options::parse(args.from(2), 2, wish, Dialect::Insert)?;
+    let items = options.items_at.map(|at| args.from(at)).unwrap_or_default();
+    if items.is_empty() {
+        return Err(CommandError::Arity);
+    }
+    if keys.write(key)?.is_none() {
+        if options.no_create {
+            return Err(CommandError::NOT_FOUND);
+        }
+        create(keys, key, &options)?;
+    }
+    let now = options.at_ms.unwrap_or_else(|| keys.now_ms());
+    add_many(keys, key, items, now)
+}
+
+/// The filter that comes into being because an item is added to it.
+pub fn create_default(keys: &mut dyn Keyspace, key: KeyArg<'_>) -> Result<(), CommandError> {
+    let secret = keys.secret();
+    let wish = Wish::by(&keys.settings(), secret);
+    create(keys, key, &Options::parse(&[], 0, wish, Dialect::Insert)?)
+}
+
+fn add_many<'a>(
+    keys: &mut dyn Keyspace,
+    key: KeyArg<'_>,
+    items: &[&[u8]],
+    now_ms: u64,
+) -> Result<Reply<'a>, CommandError> {
+    let Added { new, stopped } = add_and_tell(keys, key, items, now_ms, true)?;
+    Ok(match stopped {
+        None => Reply::Bools(new),
+        Some(error) => Reply::BoolsUntil(new, error),
+    })
+}
+
+/// Add items to a filter that is there, and tell replicas where anything changed: the command as
+/// it came if it says just that, `verbatim`.
+pub fn add_and_tell(
+    keys: &mut dyn Keyspace,
+    key: KeyArg<'_>,
+    items: &[&[u8]],
+    now_ms: u64,
+    verbatim: bool,
+) -> Result<Added, CommandError> {
+    let mut filter = keys.write(key)?.ok_or(CommandError::NOT_FOUND)?;
+    let mut room = 0;
+    if filter.may_grow(items.len()) {
+        let has = filter.bytes();
+        room = keys.room_bytes(has);
+        filter = keys.write(key)?.ok_or(CommandError::NOT_FOUND)?;
+    }
+    let added = filter.add_many(items, now_ms, room)?;
+    let new = added.new.iter().map(|new| u64::from(*new)).sum();
+    STATS.added(new, added.new.len() as u64 - new);
+    let taken = &items[..added.new.len().min(items.len())];
+    if new > 0 || !taken.is_empty() && filter.remembers_anew() {
+        let timed = filter.is_timed();
+        // Where not all were taken, a replica must not take more: it may have room that we lack.
+        let how = match verbatim && !timed && added.stopped.is_none() {
+            true => Replicate::Verbatim,
+            false => same_items(timed, key, now_ms, taken),
+        };
+        keys.changed(key, "bf.add", how);
+    }
+    Ok(added)
+}
+
+/// Replicas add the same items, at the same time where that matters.
+fn same_items(timed: bool, key: KeyArg<'_>, now_ms: u64, items: &[&[u8]]) -> Replicate {
+    let mut words = vec![key.name.to_vec()];
+    if timed {
+        for word in ["NOCREATE", "AT", &now_ms.to_string(), "ITEMS"] {
+            words.push(word.as_bytes().to_vec());
+        }
+    }
+    words.extend(items.iter().map(|item| item.to_vec()));
+    Replicate::As(if timed { "INSERT" } else { "MADD" }, words)
+}

@@ -1,0 +1,47 @@
+//! `BF.MERGE`.
+
+use crate::args::is;
+use crate::{Args, CommandError, Filter, Keyspace, Replicate, Reply};
+
+/// `BF.MERGE dest src… [LAYERS]`
+///
+/// All or nothing: sources are merged into a copy, which takes the place of `dest` in the end.
+pub fn merge<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
+    let dest = args.key(1);
+    let layers = args.count() > 3 && is(args.word(args.count() - 1), "LAYERS");
+    let sources = 2..args.count() - usize::from(layers);
+    let mut bytes = keys.read(dest)?.map_or(0, Filter::bytes);
+    for at in sources.clone() {
+        bytes = bytes.max(keys.read(args.key(at))?.ok_or(CommandError::NOT_FOUND)?.bytes());
+    }
+    if bytes > keys.room_bytes(0) {
+        return Err(CommandError::NO_MEMORY);
+    }
+    let had = keys.read(dest)?.map(copy).transpose()?;
+    let exists = had.is_some();
+    let mut merged = had;
+    for at in sources {
+        let key = args.key(at);
+        if key.name == dest.name {
+            continue; // is in already
+        }
+        let source = keys.read(key)?.ok_or(CommandError::NOT_FOUND)?;
+        match &mut merged {
+            Some(merged) => merged.merge(source, layers)?,
+            None => merged = Some(copy(source)?),
+        }
+    }
+    let merged = merged.ok_or(CommandError::NOT_FOUND)?;
+    if exists {
+        keys.replace(dest, merged)?;
+    } else {
+        keys.create(dest, merged, None)?;
+    }
+    keys.changed(dest, "bf.merge", Replicate::Verbatim);
+    Ok(Reply::Ok)
+}
+
+fn copy(filter: &Filter) -> Result<Filter, CommandError> {
+    filter.main()?; // one that is loading is no filter yet
+    filter.try_copy().ok_or(CommandError::NO_MEMORY)
+}

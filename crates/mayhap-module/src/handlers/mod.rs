@@ -1,0 +1,14 @@
+//! What each command does: plain Rust over a [`Keyspace`](crate::Keyspace).
+
+pub mod add;
+pub mod ask;
+pub mod create;
+pub mod info;
+pub mod merge;
+pub mod options;
+pub mod remove;
+pub mod transfer;
+pub mod unseen;
+
+#[cfg(test)]
+mod tests;

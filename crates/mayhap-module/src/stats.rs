@@ -1,0 +1,78 @@
+//! What `INFO mayhap` counts, since the server was started.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Counters. Filters are also freed by the server's background threads, hence atomics.
+#[derive(Debug, Default)]
+pub struct Stats {
+    filters: AtomicU64,
+    bytes: AtomicU64,
+    added: AtomicU64,
+    known: AtomicU64,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+/// The counters of this process.
+pub static STATS: Stats = Stats {
+    filters: AtomicU64::new(0),
+    bytes: AtomicU64::new(0),
+    added: AtomicU64::new(0),
+    known: AtomicU64::new(0),
+    hits: AtomicU64::new(0),
+    misses: AtomicU64::new(0),
+};
+
+impl Stats {
+    /// Names and values, as shown.
+    pub fn rows(&self) -> [(&'static str, u64); 6] {
+        [
+            ("filters", self.filters.load(Relaxed)),
+            ("filter_bytes", self.bytes.load(Relaxed)),
+            ("items_added", self.added.load(Relaxed)),
+            ("items_known", self.known.load(Relaxed)),
+            ("hits", self.hits.load(Relaxed)),
+            ("misses", self.misses.load(Relaxed)),
+        ]
+    }
+
+    /// Items were asked for: so many may be in, so many are not.
+    pub fn asked(&self, hits: u64, misses: u64) {
+        self.hits.fetch_add(hits, Relaxed);
+        self.misses.fetch_add(misses, Relaxed);
+    }
+
+    /// Items were added: so many were new, so many known.
+    pub fn added(&self, new: u64, known: u64) {
+        self.added.fetch_add(new, Relaxed);
+        self.known.fetch_add(known, Relaxed);
+    }
+}
+
+/// A filter's share of the counters, given back when it goes.
+#[derive(Debug)]
+pub struct Share {
+    bytes: u64,
+}
+
+impl Share {
+    /// One filter more.
+    pub fn of(bytes: u64) -> Share {
+        STATS.filters.fetch_add(1, Relaxed);
+        STATS.bytes.fetch_add(bytes, Relaxed);
+        Share { bytes }
+    }
+
+    /// It has so many bytes now.
+    pub fn set(&mut self, bytes: u64) {
+        STATS.bytes.fetch_add(bytes.wrapping_sub(self.bytes), Relaxed);
+        self.bytes = bytes;
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        STATS.filters.fetch_sub(1, Relaxed);
+        STATS.bytes.fetch_sub(self.bytes, Relaxed);
+    }
+}

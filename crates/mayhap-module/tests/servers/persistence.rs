@@ -1,0 +1,202 @@
+//! What is acknowledged is everywhere: in replicas, in files, after a restart, on other servers.
+
+use super::resp::{Client, Value};
+use super::server::{Make, Server, eventually, makes};
+use mayhap_module::table::COMMANDS;
+use std::collections::BTreeMap;
+
+/// Every mutating command, on every kind.
+const SCRIPT: &[&str] = &[
+    "BF.RESERVE grows 0.001 50 EXPANSION 3",
+    "BF.RESERVE fixed 0.01 50 NONSCALING EX 1000",
+    "BF.RESERVE classic 0.01 500 KIND classic",
+    "BF.RESERVE counting 0.01 500 KIND counting",
+    "BF.RESERVE hour 0.01 100 WINDOW 3600 GENERATIONS 3",
+    "BF.RESERVE tick 0.01 100 WINDOW 0.2 GENERATIONS 2",
+    "BF.RESERVE last 0.01 20 LAST 20",
+    "BF.RESERVE compat 0.01 20 COMPAT",
+    "BF.RESERVE a 0.01 50 SECRET 000102030405060708090a0b0c0d0e0f",
+    "BF.RESERVE b 0.01 50 SECRET 000102030405060708090a0b0c0d0e0f",
+    "BF.INSERT made ERROR 0.1 CAPACITY 9 EX 500 ITEMS x y z",
+    "BF.INSERT window WINDOW 60 CAPACITY 40 ITEMS x y z",
+    "BF.ADD auto 1",
+    "BF.MADD automany 1 2 3",
+    "BF.UNSEEN seen 1 2 3 MARK",
+    "BF.UNSEEN hour 1 2 3 MARK",
+    "BF.MADD counting 1 2 3 3",
+    "BF.DEL counting 3 9",
+    "BF.MADD a 1 2",
+    "BF.MADD b 2 3",
+    "BF.MERGE a b",
+    "BF.MERGE sum a b",
+    "BF.MERGE sum compat grows LAYERS",
+    "BF.MERGE compat compat",
+    "BF.ADD sum new",
+    "BF.CLEAR b",
+];
+
+fn fill(client: &mut Client) {
+    for line in SCRIPT {
+        let got = client.say(line);
+        assert_eq!(got.error(), "", "{line}");
+    }
+    for step in 0..30 {
+        for name in
+            ["grows", "classic", "counting", "hour", "tick", "last", "compat", "auto", "fixed"]
+        {
+            client.say(&format!("BF.MADD {name} {step} {} x{step}", step * 7));
+            client.say(&format!("BF.ADD {name} y{step}"));
+        }
+    }
+    // A dump of each make, chunk by chunk, and one that is left in the middle.
+    for (from, to) in [("grows", "loaded"), ("compat", "loadedcompat")] {
+        copy_by_chunks(client, from, to);
+    }
+    let head = client.say("BF.SCANDUMP grows 0").array().remove(1).bytes();
+    client.call(&[&b"BF.LOADCHUNK"[..], b"half", b"1", &head[..]]);
+    client.call(&[&b"BF.LOADCHUNK"[..], b"half", &b"5"[..], b"\x89MAY"]);
+}
+
+pub fn copy_by_chunks(client: &mut Client, from: &str, to: &str) {
+    let mut iterator = "0".to_owned();
+    loop {
+        let mut chunk = client.say(&format!("BF.SCANDUMP {from} {iterator}")).array();
+        let (bytes, next) = (chunk.remove(1).bytes(), chunk[0].int());
+        if next == 0 {
+            return;
+        }
+        iterator = next.to_string();
+        let words = [&b"BF.LOADCHUNK"[..], to.as_bytes(), iterator.as_bytes(), &bytes];
+        assert_eq!(client.call(&words), Value::ok());
+    }
+}
+
+fn dumps(client: &mut Client) -> BTreeMap<String, (Vec<u8>, i64)> {
+    let names = client.say("KEYS *").array().into_iter().map(Value::text);
+    names
+        .collect::<Vec<_>>()
+        .into_iter()
+        .map(|name| {
+            let dump = client.say(&format!("DUMP {name}")).bytes();
+            let expires = client.say(&format!("PEXPIRETIME {name}")).int();
+            (name, (dump, expires))
+        })
+        .collect()
+}
+
+fn assert_equal(
+    what: &str,
+    ours: &BTreeMap<String, (Vec<u8>, i64)>,
+    theirs: &BTreeMap<String, (Vec<u8>, i64)>,
+) {
+    let names = |map: &BTreeMap<String, _>| map.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(ours), names(theirs), "{what}");
+    for (name, ours) in ours {
+        assert!(theirs[name].0 == ours.0, "{what}: {name} differs");
+        assert_eq!(theirs[name].1, ours.1, "{what}: {name} expires at another time");
+    }
+}
+
+#[test]
+fn the_script_has_every_mutating_command() {
+    for command in COMMANDS.iter().filter(|command| command.writes()) {
+        let name = format!("BF.{} ", command.name);
+        let told = SCRIPT.iter().any(|line| line.starts_with(&name)) || command.name == "LOADCHUNK";
+        assert!(told, "{name}");
+    }
+}
+
+#[test]
+fn replicas_and_restarts_are_equal() {
+    for make in makes() {
+        let mut primary = Server::start(make, &["--appendonly", "yes", "--appendfsync", "no"]);
+        let early = replica_of(&primary, make);
+        let mut client = primary.client();
+        fill(&mut client);
+        let ours = dumps(&mut client);
+        assert_eq!(ours.len(), 19);
+        // One that heard every command, with other settings; one that gets a whole copy.
+        wait_for(&mut client, &early);
+        assert_equal("replica by commands", &ours, &dumps(&mut early.client()));
+        let late = replica_of(&primary, make);
+        assert_equal("replica by copy", &ours, &dumps(&mut late.client()));
+        drop((early, late));
+
+        client.say("DEBUG RELOAD");
+        assert_equal("rdb reload", &ours, &dumps(&mut client));
+        primary.restart();
+        assert_equal("aof of commands", &ours, &dumps(&mut primary.client()));
+        let mut client = primary.client();
+        // Once as commands, once with a copy at its beginning.
+        for preamble in ["no", "yes"] {
+            client.say(&format!("CONFIG SET aof-use-rdb-preamble {preamble}"));
+            client.say("BGREWRITEAOF");
+            eventually("rewrite", || {
+                let info = client.say("INFO persistence").text();
+                info.contains("aof_rewrite_in_progress:0")
+                    && info.contains("aof_rewrite_scheduled:0")
+            });
+            assert!(client.say("INFO persistence").text().contains("aof_last_bgrewrite_status:ok"));
+            primary.restart();
+            client = primary.client();
+            assert_equal(&format!("rewritten, preamble {preamble}"), &ours, &dumps(&mut client));
+        }
+        // And it goes on.
+        assert_eq!(client.say("BF.EXISTS grows x29"), Value::Int(1));
+        assert_eq!(
+            client.say("BF.EXISTS half x").error().split(':').next(),
+            Some("ERR filter is still loading")
+        );
+    }
+}
+
+fn replica_of(primary: &Server, make: Make) -> Server {
+    let module = ["INITIAL_SIZE", "7", "ERROR_RATE", "0.2", "MAX_FILTER_BYTES", "1000"];
+    let at = format!("127.0.0.1 {}", primary.port);
+    let replica = Server::with_module(make, &module, &["--replicaof", &at]);
+    let mut client = replica.client();
+    eventually("link", || client.say("INFO replication").text().contains("master_link_status:up"));
+    replica
+}
+
+fn wait_for(client: &mut Client, replica: &Server) {
+    let offset = |info: String, name: &str| {
+        let line = info.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+        line.split(':').nth(1).map(|at| at.trim().parse::<i64>().unwrap()).unwrap_or(-1)
+    };
+    let mut theirs = replica.client();
+    eventually("replication", || {
+        let ours = offset(client.say("INFO replication").text(), "master_repl_offset");
+        offset(theirs.say("INFO replication").text(), "slave_repl_offset") >= ours
+    });
+}
+
+#[test]
+fn dumps_go_from_server_to_server() {
+    for from in makes() {
+        let ours = Server::start(from, &[]);
+        let mut client = ours.client();
+        fill(&mut client);
+        let dumps = dumps(&mut client);
+        for to in makes() {
+            let theirs = Server::start(to, &[]);
+            let mut there = theirs.client();
+            for (name, (dump, _)) in &dumps {
+                let words: [&[u8]; 4] = [b"RESTORE", name.as_bytes(), b"0", dump];
+                let got = there.call(&words);
+                // Only from an older server to a newer one.
+                let newer = from == Make::Valkey && to == Make::Redis;
+                if newer && got.error().contains("DUMP payload version") {
+                    continue;
+                }
+                assert_eq!(got, Value::ok(), "{name} from {from:?} to {to:?}");
+                if name != "half" {
+                    assert_eq!(
+                        there.say(&format!("BF.CARD {name}")),
+                        client.say(&format!("BF.CARD {name}")),
+                    );
+                }
+            }
+        }
+    }
+}
