@@ -2,6 +2,7 @@
 
 mod bench;
 mod cross;
+mod live;
 mod sample;
 mod smoke;
 mod soak;
@@ -21,7 +22,7 @@ struct Verb {
 const VERBS: &[Verb] = &[
     Verb {
         name: "test",
-        about: "everything a change must pass: format, lints, docs, tests, licences",
+        about: "everything a change must pass; with --live also other programs, installed for it",
         run: test::run,
     },
     Verb {
@@ -117,7 +118,7 @@ mod tests {
     fn what_makes_no_sense_is_refused_by_name() {
         assert_eq!(usage(&[]), "which chore?");
         assert_eq!(usage(&["tset"]), "there is no chore called tset");
-        assert_eq!(usage(&["test", "fast"]), "test takes no arguments, got fast");
+        assert_eq!(usage(&["test", "fast"]), "test takes --live or nothing, got fast");
         assert_eq!(usage(&["soak", "5"]), "soak takes no arguments, got 5");
         assert_eq!(usage(&["bench"]), "bench what? engine or scale");
         assert_eq!(usage(&["bench", "cli"]), "no bench called cli: there are engine and scale");

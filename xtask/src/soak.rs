@@ -1,7 +1,7 @@
 //! `cargo xtask soak`: the long runs, for the night before a release.
 
 use crate::steps::{self, Outcome, Step, cargo, succeeds};
-use crate::{Trouble, cross, no_arguments, tools};
+use crate::{Trouble, cross, live, no_arguments, tools};
 use std::process::{Command, ExitCode};
 
 const CARGO_FUZZ: &str = "0.13.2";
@@ -19,6 +19,7 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
         }),
         Step::new("the oldest compiler promised", oldest_rust),
     ];
+    steps.extend(live::steps());
     steps.extend(cross::steps());
     for name in fuzz_targets().map_err(Trouble::Failed)? {
         steps.push(Step::new(format!("fuzz {name}"), move || fuzz(&name)));

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything a change must pass before it is offered to others.
 
 use crate::steps::{self, Outcome, Step, cargo, read, succeeds};
-use crate::{Trouble, no_arguments, smoke, tools};
+use crate::{Trouble, live, smoke, tools};
 use std::process::ExitCode;
 
 const CARGO_DENY: &str = "0.20.2";
@@ -10,8 +10,14 @@ const CARGO_DENY: &str = "0.20.2";
 const ENGINE_DEPENDENCIES: &[&str] = &["crc32c", "roaring", "siphasher", "xxhash-rust"];
 
 pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
-    no_arguments("test", args)?;
-    Ok(steps::run(&[
+    let is_live = match args {
+        [] => false,
+        [flag] if flag == "--live" => true,
+        [other, ..] => {
+            return Err(Trouble::Usage(format!("test takes --live or nothing, got {other}")));
+        }
+    };
+    let mut steps = vec![
         Step::command("format", || cargo("fmt --all --check")),
         Step::command("format of fuzz", || cargo("fmt --manifest-path fuzz/Cargo.toml --check")),
         Step::command("lints", || cargo("clippy --workspace --all-targets -- -D warnings")),
@@ -26,7 +32,11 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
         Step::new("dependencies of the engine", engine_dependencies),
         Step::new("licences, bans and sources", deny),
         Step::new("the README's main command", smoke::run),
-    ]))
+    ];
+    if is_live {
+        steps.extend(live::steps());
+    }
+    Ok(steps::run(&steps))
 }
 
 /// Loom wants its own `cfg` for the whole tree, so the build lives apart from the ordinary one;

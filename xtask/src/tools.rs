@@ -47,7 +47,8 @@ fn installed(package: &str) -> Result<(), String> {
     })
 }
 
-fn fetched(command: &mut Command) -> Result<(), String> {
+/// Whether a command that fetches something worked.
+pub fn fetched(command: &mut Command) -> Result<(), String> {
     match succeeds(command) {
         Outcome::Passed => Ok(()),
         _ => Err(format!("`{}` did not work here", spelled(command))),

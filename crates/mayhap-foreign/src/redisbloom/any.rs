@@ -46,7 +46,8 @@ pub(crate) fn from_kept(
     let layout = match data.u8("layout")? {
         0 => Layout::Entries64,
         1 => Layout::Entries32,
-        other => return Err(ForeignError::field("layout", other, "0 or 1")),
+        2 => Layout::NoGrowth,
+        other => return Err(ForeignError::field("layout", other, "0 to 2")),
     };
     let dump = match data.u8("form")? {
         0 => None,
@@ -65,7 +66,7 @@ pub(crate) fn from_kept(
         };
         links.push(LinkInfo {
             bytes: bits.as_ref().len() as u64,
-            bits: param(params, 0)?,
+            bits: param(params, 7)?,
             hashes: small(1)?,
             items: param(params, 2)?,
             error: f64::from_bits(param(params, 3)?),
@@ -76,7 +77,7 @@ pub(crate) fn from_kept(
     }
     let header = Header { options, growth, layout, links };
     let items = header.links.iter().fold(0u64, |sum, link| sum.saturating_add(link.items));
-    header.check(items)?;
+    header.check(items, true)?;
     let infos = header.links.iter().zip(arrays);
     let links = infos.map(|(info, (_, bits))| Link::new(*info, options, bits));
     let chain = Chain::from_links(&header, links.collect::<Result<_, _>>()?);
@@ -94,8 +95,8 @@ impl<B: AsRef<[u8]> + fmt::Debug + Send + Sync + 'static> Body for Came<B> {
         if let Some(options) = dump {
             details.push(("rdb version", options.rdb_version.to_string()));
         }
-        if chain.header().layout == Layout::Entries32 {
-            details.push(("layout", "49-byte links, of RedisBloom 2.2 and earlier".to_owned()));
+        if chain.header().layout != Layout::Entries64 {
+            details.push(("layout", "that of RedisBloom 2.2.0 and earlier".to_owned()));
         }
         let newest = chain.newest_link();
         Summary {
@@ -106,7 +107,7 @@ impl<B: AsRef<[u8]> + fmt::Debug + Send + Sync + 'static> Body for Came<B> {
             fpr: chain.links().iter().map(|link| link.info().error).sum(),
             keys: Some(chain.items()),
             layers: chain.links().len() as u64,
-            bits: chain.links().iter().map(|link| link.info().bits).sum(),
+            bits: chain.links().iter().map(|link| link.filter().shape().bits).sum(),
             probes: newest.info().hashes,
             fill: chain.fill(),
             estimate: chain.links().iter().map(|link| link.filter().estimate()).sum(),
@@ -137,7 +138,11 @@ impl<B: AsRef<[u8]> + fmt::Debug + Send + Sync + 'static> Body for Came<B> {
         let header = self.chain.header();
         let mut data = header.options.to_le_bytes().to_vec();
         data.extend(header.growth.to_le_bytes());
-        data.push((header.layout == Layout::Entries32).into());
+        data.push(match header.layout {
+            Layout::Entries64 => 0,
+            Layout::Entries32 => 1,
+            Layout::NoGrowth => 2,
+        });
         data.push(self.dump.is_some().into());
         if let Some(options) = self.dump {
             data.extend(options.rdb_version.to_le_bytes());
@@ -146,7 +151,7 @@ impl<B: AsRef<[u8]> + fmt::Debug + Send + Sync + 'static> Body for Came<B> {
         let kept = |link: &'_ Link<B>| {
             let info = link.info();
             let (error, bits_per_entry) = (info.error.to_bits(), info.bits_per_entry.to_bits());
-            [info.items, error, bits_per_entry, info.entries, info.n2.into()]
+            [info.items, error, bits_per_entry, info.entries, info.n2.into(), info.bits]
         };
         let links = self.chain.links().iter();
         Parts {

@@ -143,8 +143,9 @@ pub fn read<'a, B: AsRef<[u8]>>(
         return Err(ForeignError::field("tag", end, "0, the end"));
     }
     fields.end()?;
-    let header = Header { options, growth, layout: Layout::default(), links: infos };
-    header.check(items)?;
+    let mut header = Header { options, growth, layout: Layout::default(), links: infos };
+    header.check(items, true)?; // payloads of any age come in one layout
+    header.links.iter_mut().for_each(|link| *link = link.renewed());
     let mut links = Vec::new();
     for (info, bits) in header.links.iter().zip(bits) {
         links.push(Link::new(*info, options, part(bits)?)?);
@@ -277,7 +278,7 @@ pub fn write<B: AsRef<[u8]>>(
         out.double(info.error)?;
         out.number(info.hashes.into())?;
         out.double(info.bits_per_entry)?;
-        out.number(info.bits)?;
+        out.number(info.renewed().bits)?;
         out.number(info.n2.into())?;
         out.string(link.filter().as_bytes(), options.compress)?;
         out.number(info.items)?;

@@ -3,25 +3,34 @@
 use super::{LinkInfo, options};
 use crate::{ForeignError, Reader};
 
-/// Bytes before the first link.
-const FRONT_BYTES: usize = 20;
-
-/// How wide a link's `entries` is written.
+/// How a header is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// 53 bytes a link, as RedisBloom 2.4 and later read and write.
+    /// 53 bytes a link, as RedisBloom 2.2.1 and later read and write.
     #[default]
     Entries64,
-    /// 49 bytes a link: RedisBloom 2.2 and earlier. Later ones refuse it.
+    /// 49 bytes a link: RedisBloom 2.2.0. Later ones refuse it.
     Entries32,
+    /// Likewise, and without the growth: RedisBloom 2.0 and earlier.
+    NoGrowth,
 }
 
 impl Layout {
+    pub(super) const ALL: [Layout; 3] = [Layout::Entries64, Layout::Entries32, Layout::NoGrowth];
+
     /// Bytes a link takes in the header.
     pub fn link_bytes(self) -> usize {
         match self {
             Layout::Entries64 => 53,
-            Layout::Entries32 => 49,
+            Layout::Entries32 | Layout::NoGrowth => 49,
+        }
+    }
+
+    /// Bytes before the first link.
+    fn front_bytes(self) -> usize {
+        match self {
+            Layout::Entries64 | Layout::Entries32 => 20,
+            Layout::NoGrowth => 16,
         }
     }
 }
@@ -43,13 +52,17 @@ impl Header {
     /// The header chunk: the bytes that go with iterator 1, and no more.
     pub fn decode(chunk: &[u8]) -> Result<Header, ForeignError> {
         let count = Header::count(chunk)?;
-        for layout in [Layout::Entries64, Layout::Entries32] {
+        for layout in Layout::ALL {
             if Some(chunk.len()) == Header::bytes_of(count, layout) {
                 return Header::decode_as(layout, chunk);
             }
         }
         let got = format!("{} for {count} links", chunk.len());
-        Err(ForeignError::field("bytes of the header", got, "20 and 53 (or 49) a link"))
+        Err(ForeignError::field(
+            "bytes of the header",
+            got,
+            "20 and 53 a link, or 20 or 16 and 49 a link",
+        ))
     }
 
     /// The header of chunks written one after another, and the bytes it takes.
@@ -70,7 +83,8 @@ impl Header {
             }
         };
         // Nothing says which it is, but the lengths add up for one of them only.
-        whole(Layout::Entries64).or_else(|error| whole(Layout::Entries32).map_err(|_| error))
+        let [today, old, older] = Layout::ALL;
+        whole(today).or_else(|error| whole(old).or_else(|_| whole(older)).map_err(|_| error))
     }
 
     fn count(bytes: &[u8]) -> Result<u32, ForeignError> {
@@ -84,7 +98,7 @@ impl Header {
     }
 
     fn bytes_of(count: u32, layout: Layout) -> Option<usize> {
-        (count as usize).checked_mul(layout.link_bytes())?.checked_add(FRONT_BYTES)
+        (count as usize).checked_mul(layout.link_bytes())?.checked_add(layout.front_bytes())
     }
 
     /// `chunk` is as long as its number of links says.
@@ -92,7 +106,11 @@ impl Header {
         let mut fields = Reader::new(chunk);
         let items = fields.u64_le("items")?;
         let count = fields.u32_le("number of links")?;
-        let (options, growth) = (fields.u32_le("options")?, fields.u32_le("growth")?);
+        let options = fields.u32_le("options")?;
+        let growth = match layout {
+            Layout::NoGrowth => super::DEFAULT_GROWTH,
+            _ => fields.u32_le("growth")?,
+        };
         let mut links = Vec::with_capacity(count as usize); // paid for by the bytes of the chunk
         for _ in 0..count {
             links.push(LinkInfo {
@@ -104,19 +122,19 @@ impl Header {
                 hashes: fields.u32_le("hashes")?,
                 entries: match layout {
                     Layout::Entries64 => fields.u64_le("entries")?,
-                    Layout::Entries32 => fields.u32_le("entries")?.into(),
+                    _ => fields.u32_le("entries")?.into(),
                 },
                 n2: fields.u8("n2")?,
             });
         }
         fields.end()?;
         let header = Header { options, growth, layout, links };
-        header.check(items)?;
+        header.check(items, layout != Layout::Entries64)?;
         Ok(header)
     }
 
     /// Whether the parts make a whole; the one check for every way a chain comes in.
-    pub(super) fn check(&self, items: u64) -> Result<(), ForeignError> {
+    pub(super) fn check(&self, items: u64, is_old: bool) -> Result<(), ForeignError> {
         if self.options & !options::KNOWN != 0 {
             return Err(ForeignError::field("options", self.options, "bits 1, 2, 4 and 8 only"));
         }
@@ -124,7 +142,7 @@ impl Header {
             return Err(ForeignError::field("number of links", 0, "1 or more"));
         }
         for link in &self.links {
-            link.check()?;
+            link.check(is_old)?;
         }
         let sum = self.links.iter().try_fold(0u64, |sum, link| sum.checked_add(link.items));
         if sum != Some(items) {
@@ -142,11 +160,13 @@ impl Header {
     /// The header chunk. In the old layout entries end at 2³² − 1.
     pub fn encode(&self) -> Vec<u8> {
         let items = self.links.iter().fold(0u64, |sum, link| sum.saturating_add(link.items));
-        let mut chunk = Vec::with_capacity(FRONT_BYTES + 53 * self.links.len());
+        let mut chunk = Vec::with_capacity(20 + 53 * self.links.len());
         chunk.extend(items.to_le_bytes());
         chunk.extend((self.links.len() as u32).to_le_bytes());
         chunk.extend(self.options.to_le_bytes());
-        chunk.extend(self.growth.to_le_bytes());
+        if self.layout != Layout::NoGrowth {
+            chunk.extend(self.growth.to_le_bytes());
+        }
         for link in &self.links {
             chunk.extend(link.bytes.to_le_bytes());
             chunk.extend(link.bits.to_le_bytes());
@@ -156,7 +176,7 @@ impl Header {
             chunk.extend(link.hashes.to_le_bytes());
             match self.layout {
                 Layout::Entries64 => chunk.extend(link.entries.to_le_bytes()),
-                Layout::Entries32 => {
+                _ => {
                     let entries = u32::try_from(link.entries).unwrap_or(u32::MAX);
                     chunk.extend(entries.to_le_bytes());
                 }

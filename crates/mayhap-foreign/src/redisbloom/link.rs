@@ -17,7 +17,7 @@ const MAX_PROBES: u32 = 2048;
 pub struct LinkInfo {
     /// Bytes of its array.
     pub bytes: u64,
-    /// Bits of its array.
+    /// Bits of its array. RedisBloom 2.0 and earlier wrote 0 where `n2` says it.
     pub bits: u64,
     /// Keys that were added to it.
     pub items: u64,
@@ -78,14 +78,20 @@ impl LinkInfo {
         Ok(info)
     }
 
-    /// At least as strict as RedisBloom 2.8.2 and later are when they load a chain.
-    pub(super) fn check(&self) -> Result<(), ForeignError> {
+    /// At least as strict as RedisBloom 2.8.2 and later are when they load a chain; what earlier
+    /// ones wrote otherwise is taken where it comes in their layout.
+    pub(super) fn check(&self, is_old: bool) -> Result<(), ForeignError> {
         if !(self.error > 0.0 && self.error < 1.0) {
             return Err(ForeignError::field("error rate", self.error, "between 0 and 1"));
         }
-        if self.bits == 0 || self.bytes.checked_mul(8) != Some(self.bits) {
-            let got = format!("{} for {} bytes", self.bits, self.bytes);
-            return Err(ForeignError::field("bits of a link", got, "eight a byte, and some"));
+        let got = || format!("{} for {} bytes", self.bits, self.bytes);
+        let have = self.bytes.checked_mul(8).filter(|bits| *bits > 0);
+        let Some(have) = have else {
+            return Err(ForeignError::field("bits of a link", got(), "eight a byte, and some"));
+        };
+        let is_by_power = is_old && self.bits == 0 && self.n2 > 0;
+        if self.bits != have && !is_by_power {
+            return Err(ForeignError::field("bits of a link", got(), "eight a byte, and some"));
         }
         if !(1..=MAX_PROBES).contains(&self.hashes) {
             return Err(ForeignError::field("hashes", self.hashes, "1 to 2048"));
@@ -98,11 +104,18 @@ impl LinkInfo {
                 "the bits an entry times ln 2, rounded up",
             ));
         }
-        if self.n2 > 63 || self.n2 != 0 && self.bits >> self.n2 == 0 {
-            let got = format!("2^{} of {}", self.n2, self.bits);
+        if self.n2 > 63 || self.n2 != 0 && have >> self.n2 == 0 {
+            let got = format!("2^{} of {have}", self.n2);
             return Err(ForeignError::field("bits used", got, "no more than there are"));
         }
         Ok(())
+    }
+}
+
+impl LinkInfo {
+    /// The same, as a RedisBloom of today says it.
+    pub(super) fn renewed(self) -> LinkInfo {
+        LinkInfo { bits: self.bytes * 8, ..self } // of bytes that are there
     }
 }
 
@@ -136,11 +149,19 @@ impl<B: AsRef<[u8]>> Link<B> {
     /// A link over bits that are there; what is said about it has been checked.
     pub(super) fn new(info: LinkInfo, options: u32, bits: B) -> Result<Self, ForeignError> {
         let misfit = || ForeignError::field("link", format!("{info:?}"), "one that fits its bits");
-        let scheme = Murmur::new(options, info.bits, info.n2).ok_or_else(misfit)?;
-        let shape = ClassicShape { bits: info.bits, probes: info.hashes };
+        let bits_there = 8 * bits.as_ref().len() as u64;
+        let scheme = Murmur::new(options, info.bits, info.n2)
+            .filter(|scheme| scheme.range() <= bits_there)
+            .ok_or_else(misfit)?;
+        let shape = ClassicShape { bits: bits_there, probes: info.hashes };
         let filter = Classic::from_parts(scheme, shape, bits).ok_or_else(misfit)?;
         let filter = filter.made_for(info.entries, info.error, info.items);
         Ok(Link { filter, info })
+    }
+
+    /// The same link, as a RedisBloom of today says it.
+    pub(super) fn renewed(self) -> Self {
+        Link { info: self.info.renewed(), ..self }
     }
 
     /// What the chain says about it.

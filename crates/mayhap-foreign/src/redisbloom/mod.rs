@@ -5,7 +5,7 @@
 //!
 //! * header: `u64` items, `u32` links, `u32` options, `u32` growth, then for each link `u64` bytes,
 //!   `u64` bits, `u64` items, `f64` error, `f64` bits an entry, `u32` hashes, `u64` entries (`u32` in
-//!   RedisBloom 2.2 and earlier), `u8` n2;
+//!   RedisBloom 2.2.0 and earlier), `u8` n2;
 //! * then the bits of each link, the first in the lowest place of the first byte.
 //!
 //! Source: RedisBloom `src/sb.c`, `deps/bloom/bloom.c`, `src/rebloom.c`. Golden files, and what
@@ -160,7 +160,7 @@ impl Chain {
         }
         for (ours, theirs) in self.links.iter().zip(&other.links) {
             let (ours, theirs) = (ours.info(), theirs.info());
-            if ours.bits != theirs.bits || ours.n2 != theirs.n2 {
+            if (ours.bytes, ours.bits, ours.n2) != (theirs.bytes, theirs.bits, theirs.n2) {
                 return unlike("bits of a link", &ours.bits, &theirs.bits);
             }
             if ours.hashes != theirs.hashes {
@@ -294,7 +294,8 @@ impl<B: AsRef<[u8]>> Chain<B> {
     /// The same chain, to be written in this layout. An old dump must be given the new one before
     /// a RedisBloom of today loads it.
     pub fn with_layout(self, layout: Layout) -> Self {
-        Chain { layout, ..self }
+        let links = self.links.into_iter().map(Link::renewed).collect();
+        Chain { layout, links, ..self }
     }
 
     /// The share of bits that are set, over all links.

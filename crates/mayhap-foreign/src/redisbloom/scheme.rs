@@ -21,12 +21,16 @@ pub struct Pair {
 }
 
 impl Murmur {
-    /// For a link of `bits` bits, of which a power of two (`n2` not 0) may be all that is used.
-    /// `None` where nothing is left to probe.
+    /// For a link that uses `bits` bits, or 2 to the power of `n2` where that is not 0. `None` where
+    /// nothing is left to probe.
     pub(super) fn new(options: u32, bits: u64, n2: u8) -> Option<Murmur> {
         let range = if n2 == 0 { bits } else { 1u64.checked_shl(n2.into())? };
-        let range = Modulus::new(range).filter(|range| range.get() <= bits)?;
-        Some(Murmur { is_64: options & options::FORCE64 != 0, range })
+        Some(Murmur { is_64: options & options::FORCE64 != 0, range: Modulus::new(range)? })
+    }
+
+    /// Positions are below it.
+    pub(super) fn range(&self) -> u64 {
+        self.range.get()
     }
 }
 

@@ -107,14 +107,45 @@ fn chains_made_and_grown_here_are_those_made_there() {
 
 #[test]
 fn old_links_are_read_written_and_renewed() {
-    for case in cases("redisbloom") {
-        let chain = Chain::decode(&case.file).unwrap().with_layout(Layout::Entries32);
-        let old = chain.encode();
-        assert_eq!(old.len(), case.file.len() - 4 * chain.links().len());
-        let again = Chain::open(&old).unwrap();
-        assert_eq!(again.header().layout, Layout::Entries32);
-        assert_eq!(again.encode(), old, "{}", case.name);
-        assert_eq!(again.with_layout(Layout::Entries64).encode(), case.file, "{}", case.name);
+    for (layout, bytes_a_link, front) in [(Layout::Entries32, 4, 0), (Layout::NoGrowth, 4, 4)] {
+        for case in cases("redisbloom") {
+            let chain = Chain::decode(&case.file).unwrap().with_layout(layout);
+            let old = chain.encode();
+            assert_eq!(old.len(), case.file.len() - bytes_a_link * chain.links().len() - front);
+            let again = Chain::open(&old).unwrap();
+            assert_eq!(again.header().layout, layout);
+            assert_eq!(again.encode(), old, "{}", case.name);
+            let again = again.with_layout(Layout::Entries64);
+            if chain.header().growth == 2 {
+                assert_eq!(again.encode(), case.file, "{}", case.name);
+            }
+        }
+    }
+}
+
+/// Written by RedisBloom 2.0.3 and 2.2.0: 300 keys into `BF.RESERVE k 0.02 100`.
+#[test]
+fn dumps_of_old_releases_are_read() {
+    for (name, layout) in [("old-2.0.3", Layout::NoGrowth), ("old-2.2.0", Layout::Entries32)] {
+        let file = read(&format!("redisbloom/{name}.bin"));
+        let answers = String::from_utf8(read(&format!("redisbloom/{name}.answers"))).unwrap();
+        let chain = Chain::open(&file).unwrap();
+        assert_eq!(chain.header().layout, layout);
+        assert_eq!(chain.encode(), file);
+        let dumped = dump::decode(&read(&format!("redisbloom/{name}.dump"))).unwrap();
+        assert!((0..300).all(|i| chain.contains(format!("key-{i}"))));
+        for (i, answer) in answers.trim().chars().enumerate() {
+            let key = format!("probe-{i}");
+            assert_eq!(chain.contains(&key), answer == '1', "{name}: {key}");
+            assert_eq!(dumped.contains(&key), answer == '1', "{name}: {key}");
+        }
+        // What a server of today is given.
+        let renewed = Chain::decode(&file).unwrap().with_layout(Layout::Entries64);
+        assert!(Chain::load_header(&renewed.header().encode(), 1 << 20).is_ok());
+        assert_eq!(renewed.encode(), dumped.encode(), "{name}");
+        for (i, answer) in answers.trim().chars().enumerate() {
+            assert_eq!(renewed.contains(format!("probe-{i}")), answer == '1', "{name}");
+        }
     }
 }
 
