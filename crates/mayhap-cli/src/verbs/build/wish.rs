@@ -7,10 +7,10 @@ use crate::globals::Globals;
 use crate::kind::{GROWTH, KindArg};
 use crate::numbers;
 use crate::progress::Progress;
-use mayhap::sizing::{BlockedShape, ClassicShape, Layout, Plan, ScalableShape};
+use mayhap::sizing::{BlockedShape, ClassicShape, Layout, Plan, ScalableShape, hash_floor};
 use mayhap::{
-    AnyFilter, Bitmap, Blocked, Classic, Counting, Native, Scalable, Spec, SpecError, Window,
-    Windowed,
+    AnyFilter, Bitmap, Blocked, Classic, Counting, MIN_FPR, Native, Scalable, Spec, SpecError,
+    Window, Windowed,
 };
 use mayhap_store::keys::Reading;
 use std::time::Duration;
@@ -226,7 +226,9 @@ fn rate_in(layout: Layout, keys: u64, bytes: u64) -> Result<f64, SpecError> {
             fpr *= 1.01;
         }
     }
-    Spec::new(keys, fpr).map(|spec| spec.fpr())
+    // More memory than keys can use: the lowest rate there is.
+    let lowest = MIN_FPR.max(2.0 * hash_floor(keys));
+    Spec::new(keys, fpr.max(lowest)).map(|spec| spec.fpr())
 }
 
 /// How many keys the inputs have, by reading them once.
