@@ -220,15 +220,15 @@ fn rate_in(layout: Layout, keys: u64, bytes: u64) -> Result<f64, SpecError> {
         }
         _ => plan.fpr(),
     };
+    // With more memory than keys can use: the lowest rate there is.
+    fpr = fpr.max(MIN_FPR).max(2.0 * hash_floor(keys));
     if matches!(layout, Layout::Windowed { .. } | Layout::Scalable { .. }) {
         // These are laid out by rate alone, in whole lines: a little more rate, until they fit.
         while fpr < 0.99 && Plan::for_rate(layout, keys, fpr)?.bytes() > bytes {
             fpr *= 1.01;
         }
     }
-    // More memory than keys can use: the lowest rate there is.
-    let lowest = MIN_FPR.max(2.0 * hash_floor(keys));
-    Spec::new(keys, fpr.max(lowest)).map(|spec| spec.fpr())
+    Spec::new(keys, fpr).map(|spec| spec.fpr())
 }
 
 /// How many keys the inputs have, by reading them once.
