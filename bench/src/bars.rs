@@ -26,7 +26,7 @@ impl Bar {
         Bar { what: what.into(), bar: format!("≥ {bar}×"), reached: shown, ok }
     }
 
-    fn at_most(what: impl Into<String>, bar: f64, reached: Option<f64>) -> Bar {
+    pub fn at_most(what: impl Into<String>, bar: f64, reached: Option<f64>) -> Bar {
         let shown = reached.map_or("not run".to_owned(), |reached| format!("{reached:.3}×"));
         let ok = reached.map(|reached| reached <= bar);
         Bar { what: what.into(), bar: format!("≤ {bar}×"), reached: shown, ok }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! mayhap-bench engine [--quick] [--all] [--only 1e5|5e6|1e8] [--docs DIR]
+//! mayhap-bench cli    [--quick] [--lines 1e7] [--rounds 5] [--docs DIR]
 //! mayhap-bench scale  [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
 //! mayhap-bench urls OUTDIR [LINES] [SEED]
 //! ```
@@ -9,6 +10,7 @@
 mod bars;
 mod chart;
 mod charts;
+mod cli;
 mod contest;
 mod corpus;
 mod engine;
@@ -36,6 +38,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: mayhap-bench engine [--quick] [--all] [--only 1e5|5e6|1e8] [--docs DIR]
+       mayhap-bench cli [--quick] [--lines 1e7] [--rounds 5] [--docs DIR]
        mayhap-bench scale [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
        mayhap-bench urls OUTDIR [LINES=10000000] [SEED=20261115]";
 
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match arguments.split_first() {
         Some((verb, rest)) if verb == "engine" => engine(rest),
+        Some((verb, rest)) if verb == "cli" => cli(rest),
         Some((verb, rest)) if verb == "scale" => scale(rest),
         Some((verb, rest)) if verb == "urls" => urls(rest),
         _ => Err(USAGE.to_owned()),
@@ -70,6 +74,22 @@ fn engine(arguments: &[String]) -> Result<(), String> {
         }
     }
     engine::run(options, &docs).map_err(|error| format!("writing the page: {error}"))
+}
+
+fn cli(arguments: &[String]) -> Result<(), String> {
+    let mut options = cli::Options::default();
+    let mut docs = docs();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--quick" => options = cli::Options::quick(),
+            "--lines" => options.lines = number(value(argument, rest.next())?)?.max(10),
+            "--rounds" => options.rounds = number(value(argument, rest.next())?)? as usize,
+            "--docs" => docs = PathBuf::from(value(argument, rest.next())?),
+            _ => return Err(format!("{argument}: unknown\n{USAGE}")),
+        }
+    }
+    cli::run(options, &docs).map_err(|error| error.to_string())
 }
 
 fn scale(arguments: &[String]) -> Result<(), String> {

@@ -1,13 +1,45 @@
-//! The page `docs/BENCHMARKS.md`: two programs write it, each its own part.
+//! The page `docs/BENCHMARKS.md`: several programs write it, each its own part.
 
 use std::fmt::Write;
 use std::io::Result;
 use std::path::Path;
 
 const NAME: &str = "BENCHMARKS.md";
-const SCALE: [&str; 2] = ["<!-- scale -->\n", "<!-- /scale -->\n"];
-const NO_SCALE: &str =
-    "## Two billion URLs\n\nNot yet run here: `cargo xtask bench scale` fills this in.\n";
+
+/// A part of the page that has a writer of its own.
+#[derive(Clone, Copy)]
+pub struct Part {
+    name: &'static str,
+    title: &'static str,
+}
+
+/// The command beside other programs.
+pub const CLI: Part = Part { name: "cli", title: "The command" };
+/// Two billion keys.
+pub const SCALE: Part = Part { name: "scale", title: "Two billion URLs" };
+/// In the order of the page, behind what `engine` writes.
+const PARTS: [Part; 2] = [CLI, SCALE];
+
+impl Part {
+    fn start(self) -> String {
+        format!("<!-- {} -->\n", self.name)
+    }
+
+    fn end(self) -> String {
+        format!("<!-- /{} -->\n", self.name)
+    }
+
+    /// What the page has of it.
+    fn within(self, page: &str) -> Option<&str> {
+        Some(page.split_once(&self.start())?.1.split_once(&self.end())?.0)
+    }
+
+    /// What stands there until it is run.
+    fn unwritten(self) -> String {
+        let Part { name, title } = self;
+        format!("## {title}\n\nNot yet run here: `cargo xtask bench {name}` fills this in.\n")
+    }
+}
 
 /// A table with aligned columns, so that it reads well unrendered too.
 pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
@@ -33,24 +65,40 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Write everything but the scale part, which stays as it was.
+/// Write what comes first; the parts stay as they were.
 pub fn write_engine(docs: &Path, text: &str) -> Result<()> {
     let old = std::fs::read_to_string(docs.join(NAME)).unwrap_or_default();
-    let scale = between(&old).unwrap_or(NO_SCALE);
-    std::fs::create_dir_all(docs)?;
-    std::fs::write(docs.join(NAME), format!("{text}\n{}{scale}{}", SCALE[0], SCALE[1]))
+    write(docs, text, &old, None)
 }
 
-/// Write the scale part, and leave the rest as it was.
-pub fn write_scale(docs: &Path, text: &str) -> Result<()> {
+/// Write one part, and leave the rest as it was.
+pub fn write_part(docs: &Path, part: Part, text: &str) -> Result<()> {
     let old = std::fs::read_to_string(docs.join(NAME)).unwrap_or_default();
-    let before = old.split(SCALE[0]).next().unwrap_or_default();
-    std::fs::create_dir_all(docs)?;
-    std::fs::write(docs.join(NAME), format!("{before}{}{text}{}", SCALE[0], SCALE[1]))
+    write(docs, first(&old), &old, Some((part, text)))
 }
 
-fn between(page: &str) -> Option<&str> {
-    Some(page.split_once(SCALE[0])?.1.split_once(SCALE[1])?.0)
+fn write(docs: &Path, first: &str, old: &str, new: Option<(Part, &str)>) -> Result<()> {
+    std::fs::create_dir_all(docs)?;
+    std::fs::write(docs.join(NAME), page(first, old, new))
+}
+
+/// What comes before the parts.
+fn first(page: &str) -> &str {
+    let starts = PARTS.iter().filter_map(|part| page.find(&part.start()));
+    page[..starts.min().unwrap_or(page.len())].trim_end_matches('\n')
+}
+
+fn page(first: &str, old: &str, new: Option<(Part, &str)>) -> String {
+    let mut text = format!("{}\n", first.trim_end_matches('\n'));
+    for part in PARTS {
+        let kept = || part.within(old).map_or_else(|| part.unwritten(), str::to_owned);
+        let within = match new {
+            Some((which, text)) if which.name == part.name => text.to_owned(),
+            _ => kept(),
+        };
+        _ = write!(text, "\n{}{within}{}", part.start(), part.end());
+    }
+    text
 }
 
 #[cfg(test)]
@@ -64,9 +112,15 @@ mod tests {
     }
 
     #[test]
-    fn the_scale_part_is_found() {
-        let page = format!("a\n{}kept\n{}", SCALE[0], SCALE[1]);
-        assert_eq!(between(&page), Some("kept\n"));
-        assert_eq!(between("a"), None);
+    fn each_part_is_written_without_the_others() {
+        let old = page("# All\n", "", Some((SCALE, "two billion\n")));
+        assert_eq!(SCALE.within(&old), Some("two billion\n"));
+        assert_eq!(CLI.within(&old), Some(CLI.unwritten().as_str()));
+        let new = page(first(&old), &old, Some((CLI, "fast\n")));
+        assert_eq!(
+            new,
+            "# All\n\n<!-- cli -->\nfast\n<!-- /cli -->\n\n<!-- scale -->\ntwo billion\n<!-- /scale -->\n"
+        );
+        assert_eq!(page(first(&new), &new, None), new);
     }
 }

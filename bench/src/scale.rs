@@ -88,7 +88,7 @@ pub fn run(options: Options, docs: &Path) -> std::io::Result<()> {
     say(small("Classic", shape.bits, took, shape.fpr_at(keys), found));
     say(format!("- most memory held at any time: {:.2} GB", peak_memory() as f64 / 1e9));
     if keys >= Options::default().keys {
-        page::write_scale(docs, &text)?;
+        page::write_part(docs, page::SCALE, &text)?;
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! `cargo xtask bench engine|scale`: build the measuring program for speed and run it.
+//! `cargo xtask bench engine|cli|scale`: build the measuring program for speed and run it.
 
 use crate::Trouble;
 use crate::steps::{cargo, spelled};
 use std::process::ExitCode;
 
-const BENCHES: &[&str] = &["engine", "scale"];
+const BENCHES: &[&str] = &["engine", "cli", "scale"];
 
 /// The rest of the arguments belong to the program.
 pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
@@ -14,6 +14,12 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
     if !BENCHES.contains(&which.as_str()) {
         let known = BENCHES.join(" and ");
         return Err(Trouble::Usage(format!("no bench called {which}: there are {known}")));
+    }
+    // What is measured must be there before the program that measures it.
+    let built =
+        |mut command: std::process::Command| command.status().is_ok_and(|status| status.success());
+    if which == "cli" && !built(cargo("build --release -p mayhap-cli")) {
+        return Err(Trouble::Failed("the command itself does not build".into()));
     }
     let mut command = cargo("run --release -p mayhap-bench --");
     let status = command.args(args).status();

@@ -27,7 +27,7 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "bench",
-        about: "measure: `bench engine` or `bench scale`, then arguments for the program",
+        about: "measure: `bench engine`, `bench cli` or `bench scale`, then arguments for the program",
         run: bench::run,
     },
     Verb {
@@ -120,8 +120,11 @@ mod tests {
         assert_eq!(usage(&["tset"]), "there is no chore called tset");
         assert_eq!(usage(&["test", "fast"]), "test takes --live or nothing, got fast");
         assert_eq!(usage(&["soak", "5"]), "soak takes no arguments, got 5");
-        assert_eq!(usage(&["bench"]), "bench what? engine or scale");
-        assert_eq!(usage(&["bench", "cli"]), "no bench called cli: there are engine and scale");
+        assert_eq!(usage(&["bench"]), "bench what? engine or cli or scale");
+        assert_eq!(
+            usage(&["bench", "cil"]),
+            "no bench called cil: there are engine and cli and scale"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::exit::refuse;
 use crate::numbers::{self, bytes};
+use crate::verbs::plan::table_for;
 use clap::Args;
 use mayhap_store::memory::Budget;
 
@@ -19,19 +20,16 @@ impl MaxMemory {
         self.max_memory.map_or_else(Budget::default, Budget::of_bytes)
     }
 
-    /// Fails where more is needed, with the plan that shows what would fit.
+    /// Fails where more is needed, with the plan of what can be had instead.
     pub fn check(self, need: u64, keys: u64) -> anyhow::Result<()> {
         self.budget().check(need).map_err(|over| {
-            let have = bytes(over.have);
-            refuse(
-                format!("{} of memory needed, {have} allowed", bytes(over.need)),
-                format!(
-                    "`mayhap plan -n {keys} --memory {}` shows what can be had there; \
-                     --max-memory {} allows more",
-                    numbers::size_flag(over.have),
-                    numbers::size_flag(over.need.next_multiple_of(1_000_000)),
-                ),
-            )
+            let (need, have) = (bytes(over.need), bytes(over.have));
+            let enough = numbers::size_flag(over.need.next_multiple_of(1_000_000));
+            let mut hint = format!("--max-memory {enough} allows it");
+            if let Some(plan) = table_for(keys.max(1), over.have) {
+                hint += &format!("; what {have} can do:\n\n{}", plan.trim_end());
+            }
+            refuse(format!("{need} of memory needed, {have} allowed"), hint)
         })
     }
 }

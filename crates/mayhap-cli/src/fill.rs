@@ -3,7 +3,7 @@
 use crate::budget::MaxMemory;
 use crate::clock::now_ms;
 use mayhap::sizing::Layer;
-use mayhap::{AnyFilter, Bitmap, Hash, Native, Scalable, Scheme, SharedBlocked, SharedClassic};
+use mayhap::{AnyFilter, Bitmap, Hash, Native, Scalable, Scheme, SharedClassic};
 use mayhap_store::keys::{Hashing, Reading, Tally, Task};
 use std::ops::ControlFlow;
 
@@ -21,11 +21,7 @@ pub struct Filled {
 pub fn fill(filter: AnyFilter, reading: &Reading, memory: MaxMemory) -> anyhow::Result<Filled> {
     let mut no_integers = 0;
     let (filter, tally) = match filter {
-        AnyFilter::Blocked(filter) => {
-            let shared = filter.into_shared();
-            let tally = insert_anywhere(&Setting(&shared, shared.spec().scheme()), reading)?;
-            (shared.into_inner().into(), tally)
-        }
+        // Many misses a key: worth sharing among threads.
         AnyFilter::Classic(filter) => {
             let shared = filter.into_shared();
             let tally = insert_anywhere(&Setting(&shared, shared.spec().scheme()), reading)?;
@@ -41,10 +37,12 @@ pub fn fill(filter: AnyFilter, reading: &Reading, memory: MaxMemory) -> anyhow::
         }
         AnyFilter::Bitmap(mut ids) => {
             let tally;
-            (tally, no_integers) = insert_ids(&mut ids, reading)?;
+            (tally, no_integers) = insert_ids(&mut ids, reading, memory)?;
             ids.compact();
             (ids.into(), tally)
         }
+        // One thread inserts a batch of these faster than the others read and hash the next ones,
+        // and at half of what atomics cost.
         mut filter => {
             let scheme = filter.scheme().unwrap_or_default();
             let tally = insert_in_order(scheme, reading, |hashes| {
@@ -74,14 +72,24 @@ pub fn insert_in_order(
     })
 }
 
-fn insert_ids(ids: &mut Bitmap, reading: &Reading) -> anyhow::Result<(Tally, u64)> {
+fn insert_ids(
+    ids: &mut Bitmap,
+    reading: &Reading,
+    memory: MaxMemory,
+) -> anyhow::Result<(Tally, u64)> {
     let mut no_integers = 0;
+    // Its size is dear to ask for, so that is done as often as it has grown by an eighth.
+    let mut check_at = 0;
     let tally = reading.run(&Integers, |batch| {
         for id in &batch.out {
             match id {
                 Some(id) => _ = ids.insert(*id),
                 None => no_integers += 1,
             }
+        }
+        if ids.keys() >= check_at {
+            memory.check(ids.bytes(), ids.keys())?;
+            check_at = ids.keys() / 8 * 9 + 1000;
         }
         anyhow::Ok(ControlFlow::Continue(()))
     })?;
@@ -91,12 +99,6 @@ fn insert_ids(ids: &mut Bitmap, reading: &Reading) -> anyhow::Result<(Tally, u64
 /// A filter that many threads write.
 trait Shared: Sync {
     fn set(&self, hashes: &[Hash]);
-}
-
-impl Shared for SharedBlocked {
-    fn set(&self, hashes: &[Hash]) {
-        self.insert_batch(hashes);
-    }
 }
 
 impl Shared for SharedClassic {

@@ -25,6 +25,7 @@ mod secret;
 mod signals;
 mod usage;
 mod verbs;
+mod wait;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -35,7 +36,9 @@ use std::process::ExitCode;
 /// drop the lines that were seen before.
 #[derive(Parser)]
 #[command(name = "mayhap", version, max_term_width = 100)]
-#[command(after_help = "Exit: 0 yes or done, 1 no, 2 trouble. `mayhap help VERB` tells more.")]
+#[command(
+    after_help = "Exit: 0 yes or done, 1 no, 2 trouble, 130 interrupted. `mayhap help VERB` tells more."
+)]
 struct Cli {
     #[command(subcommand)]
     verb: verbs::Verb,

@@ -23,10 +23,9 @@ impl Progress {
     /// Show how far reading is, unless nobody looks. `prints` says that lines go to standard
     /// output meanwhile: if that is a terminal too, they are progress enough.
     pub fn of(watch: &Arc<Watch>, what: &'static str, prints: bool, globals: &Globals) -> Progress {
-        let shown = std::io::stderr().is_terminal()
-            && !globals.no_progress
-            && !globals.quiet
-            && !(prints && std::io::stdout().is_terminal());
+        let unwanted = globals.no_progress || globals.quiet;
+        let lines_show = prints && std::io::stdout().is_terminal();
+        let shown = std::io::stderr().is_terminal() && !unwanted && !lines_show;
         if !shown {
             return Progress { thread: None };
         }

@@ -48,7 +48,8 @@ fn files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Wait until somebody else is told that the file is being written.
+/// Wait until somebody else is told that the file is being written. Whoever is to take the lock must
+/// be ready to wait: this asks by trying.
 fn wait_for_lock(folder: &Path, file: &str) {
     let start = Instant::now();
     while !said(&run(folder, &format!("add {file}"), b"")).contains("is being written") {
@@ -80,7 +81,7 @@ fn the_second_writer_is_told_who_writes_or_waits() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     assert!(run(folder, "build -q -o f -n 100 -p 1e-9 -", b"ada\n").status.success());
-    let mut first = mayhap(folder, "add -q f").spawn().unwrap();
+    let mut first = mayhap(folder, "add -q --wait f").spawn().unwrap();
     wait_for_lock(folder, "f");
 
     let told = run(folder, "add f", b"eve\n");
@@ -92,6 +93,11 @@ fn the_second_writer_is_told_who_writes_or_waits() {
     }
     let impatient = run(folder, "add --wait=50ms f", b"eve\n");
     assert_eq!(impatient.status.code(), Some(2));
+    // Nor is the file built anew, or merged into, while somebody adds to it.
+    for verb in ["build -o f -n 5 -", "merge -o f f f"] {
+        let told = run(folder, verb, b"eve\n");
+        assert!(said(&told).contains("is being written by "), "{verb}: {}", said(&told));
+    }
 
     let mut second = mayhap(folder, "add -q --wait f").spawn().unwrap();
     second.stdin.take().unwrap().write_all(b"zoe\n").unwrap();
@@ -128,12 +134,12 @@ fn signals_leave_the_old_file_whole() {
     let folder = folder.path();
     assert!(run(folder, "build -q -o f -n 1000 -", b"ada\n").status.success());
     let before = fs::read(folder.join("f")).unwrap();
-    for verb in ["add f", "build -o f -n 5M -", "build -o f --kind fuse -"] {
+    for verb in ["add --wait f", "build -o f -n 5M -", "build -o f --kind fuse -"] {
         for signal in ["-INT", "-TERM", "-HUP"] {
             let mut child = mayhap(folder, verb).spawn().unwrap();
             let mut stdin = child.stdin.take().unwrap();
             stdin.write_all(&numbers(0..100_000)).unwrap();
-            if verb == "add f" {
+            if verb.starts_with("add") {
                 wait_for_lock(folder, "f");
             } else {
                 // The pipe holds less than was written, so it has begun to read.
@@ -322,4 +328,55 @@ fn damaged_filters_are_not_asked() {
     fs::write(folder.join("bad"), &whole[..whole.len() / 2]).unwrap();
     let output = run(folder, "check bad", b"ada\n");
     assert!(said(&output).contains("cut off"), "{}", said(&output));
+}
+
+/// A mapped filter takes the memory of the pages it is asked about, not of its size; and verifying
+/// it lets go of what it has read.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_large_filter_is_asked_in_little_memory() {
+    const MOST_KIB: u64 = 20 << 10;
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    assert!(run(folder, "build -q -o f -n 60M -", b"ada\n").status.success());
+    assert!(fs::metadata(folder.join("f")).unwrap().len() > 3 * MOST_KIB * 1024);
+    for verb in ["check --no-verify f", "check f"] {
+        let mut child = mayhap(folder, verb).spawn().unwrap();
+        let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        stdin.write_all(b"ada\n").unwrap();
+        stdout.read_exact(&mut [0; 4]).unwrap();
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+        assert!(peak < MOST_KIB, "{verb}: {peak} KiB");
+        drop(stdin);
+        assert!(child.wait().unwrap().success());
+    }
+}
+
+/// Nothing to read and a terminal: somebody wants help, not to type keys.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_terminal_gets_help_and_no_binary() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    assert!(run(folder, "build -q -o f -n 10 -", b"ada\n").status.success());
+    let on_terminal = |args: &str| {
+        let command = format!("{} {args}", env!("CARGO_BIN_EXE_mayhap"));
+        let script = Command::new("script")
+            .args(["-qec", &command, "/dev/null"])
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .output();
+        script.map(|output| {
+            (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+        })
+    };
+    for verb in ["check f", "add f", "remove f", "build -o g", "dedup", ""] {
+        let Ok((code, shown)) = on_terminal(verb) else { return eprintln!("no script: skipped") };
+        assert_eq!(code, Some(2), "{verb}: {shown}");
+        assert!(shown.contains("Usage:"), "{verb}: {shown}");
+    }
+    let Ok((code, shown)) = on_terminal("build -o - f") else { return };
+    assert!(code == Some(2) && shown.contains("standard output is a terminal"), "{shown}");
 }

@@ -27,7 +27,7 @@ const KINDS: [&str; 9] = [
     "--kind counting",
     "--kind scalable -n 500",
     "--kind windowed --window 20k",
-    "--kind windowed --window 1h -n 20k",
+    "--kind windowed --window 1h",
     "--kind fuse",
     "--kind blocked --keyed",
 ];

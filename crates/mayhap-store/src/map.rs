@@ -7,6 +7,7 @@
 //! files are handled by strangers.
 
 use crate::memory::{Budget, OverBudget};
+use crate::replace::open_regular;
 use mayhap::format::{Container, FormatError, Header, Section};
 use mayhap::{AnyFilter, Secret};
 use std::fmt;
@@ -80,10 +81,10 @@ pub struct Opened {
 /// Map a file of whatever format.
 pub fn bytes(path: &Path) -> Result<Mapped, MapError> {
     let trouble = |error| MapError::Open { path: path.to_owned(), error };
-    let file = File::open(path).map_err(trouble)?;
-    if file.metadata().map_err(trouble)?.is_dir() {
-        return Err(MapError::Directory { path: path.to_owned() });
-    }
+    let file = open_regular(path).map_err(|error| match error.kind() {
+        io::ErrorKind::IsADirectory => MapError::Directory { path: path.to_owned() },
+        _ => trouble(error),
+    })?;
     Mapped::new(&file).map_err(trouble)
 }
 

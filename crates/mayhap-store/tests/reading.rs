@@ -9,6 +9,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a reading gave: keys, numbered records, and the tally.
 #[derive(Debug, Default, PartialEq)]
@@ -433,6 +434,21 @@ fn a_silent_pipe_can_be_left() {
         });
         assert!(result.unwrap_err().is_cancelled());
         assert_eq!(records, 2);
+        // Whoever wants to be called is, though nothing comes.
+        writer.write_all(b"one\n").unwrap();
+        let reading = Reading::new(vec![pipe.clone().into()], Rules::default());
+        let mut calls = Vec::new();
+        let tally = reading.with_threads(threads).run_awake(
+            &Collecting,
+            Duration::from_millis(5),
+            |batch| {
+                calls.push(batch.map_or(0, |batch| batch.records()));
+                let enough = calls.ends_with(&[0, 0, 0]) && calls.contains(&1);
+                let flow = if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+                Ok::<_, KeysError>(flow)
+            },
+        );
+        assert_eq!(tally.unwrap().records, 1);
         drop(writer);
     }
 }

@@ -103,6 +103,17 @@ mod unix {
     }
 
     #[test]
+    fn a_pipe_is_no_filter_and_keeps_nobody_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().is_ok_and(|made| made.success()));
+        assert!(matches!(map::bytes(&pipe), Err(MapError::Open { .. })));
+        let lock = Lock::acquire(&pipe, Duration::ZERO);
+        assert!(matches!(lock, Err(LockError::Open { .. })));
+        assert!(Lock::acquire(folder.path(), Duration::ZERO).is_err());
+    }
+
+    #[test]
     fn a_new_file_has_the_mode_of_new_files() {
         let folder = tempfile::tempdir().unwrap();
         let [ours, plain] = ["ours", "plain"].map(|name| folder.path().join(name));

@@ -40,3 +40,24 @@ fn whole(value: f64) -> Option<u64> {
     let close = (value - rounded).abs() <= 1e-9 * rounded.abs().max(1.0);
     (close && (0.0..1.8e19).contains(&rounded)).then_some(rounded as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever is typed, there is an answer or an error.
+    #[test]
+    fn nonsense_is_refused_and_no_more() {
+        let parts = [
+            "", "1", "9e9", "e", "-", "+", ".", ",", "_", "%", "/", "é", "m", "MiB", "∞", " ", "\0",
+        ];
+        for a in parts {
+            for b in parts {
+                for c in parts {
+                    let text = format!("{a}{b}{c}");
+                    _ = (count(&text), rate(&text), size(&text), duration(&text));
+                }
+            }
+        }
+    }
+}

@@ -14,12 +14,12 @@ use crate::usage;
 use anyhow::Context;
 use clap::Args;
 use mayhap_store::exact::{ExactSet, Hashing128};
-use mayhap_store::keys::{Batch, Input, Part, Rules};
+use mayhap_store::keys::{Batch, Input, Part, Reading, Rules};
 use mayhap_store::map::{self, Check as Verification};
 use serde_json::json;
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Print the lines that may be in a filter; the others are certainly not in.
 ///
@@ -124,7 +124,7 @@ impl<'f> From<&'f Target> for Asked<'f> {
 impl Check {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("check")) };
-        self.refuse_what_cannot_be(globals)?;
+        self.refuse_what_cannot_be(&inputs, globals)?;
         let check = if self.no_verify { Verification::Header } else { Verification::Everything };
         let paths = std::iter::once(&self.filter).chain(&self.others);
         let filters =
@@ -160,7 +160,14 @@ impl Check {
         }
     }
 
-    fn refuse_what_cannot_be(&self, globals: &Globals) -> anyhow::Result<()> {
+    fn refuse_what_cannot_be(&self, inputs: &[Input], globals: &Globals) -> anyhow::Result<()> {
+        let list = self.except.clone().map(Input::from);
+        if list == Some(Input::Stdin) && inputs.contains(&Input::Stdin) {
+            return Err(refuse(
+                "--except - and the lines to check are both on standard input",
+                "name a file for one of them",
+            ));
+        }
         if globals.quiet
             && (self.count || self.mark || self.which || self.line_number || globals.json)
         {
@@ -189,9 +196,9 @@ fn rules(keys: &KeyArgs, filters: &[Target]) -> anyhow::Result<Rules> {
 }
 
 /// The keys of a plain list, made as the filters' keys are.
-fn allow_list(path: &PathBuf, rules: &Rules) -> anyhow::Result<ExactSet> {
+fn allow_list(path: &Path, rules: &Rules) -> anyhow::Result<ExactSet> {
     let rules = Rules { part: Part::Whole, ..rules.clone() };
-    let reading = mayhap_store::keys::Reading::new(vec![Input::from(path.clone())], rules);
+    let reading = Reading::new(vec![Input::from(path.to_owned())], rules);
     let (mut list, mut new) = (ExactSet::new(), Vec::new());
     reading.run(&Hashing128, |batch| {
         list.insert_batch_new(&batch.out, &mut new);

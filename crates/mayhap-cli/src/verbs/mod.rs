@@ -10,7 +10,7 @@ mod dedup;
 mod info;
 mod man;
 mod merge;
-mod plan;
+pub mod plan;
 mod remove;
 mod verify;
 
@@ -26,12 +26,12 @@ pub enum Verb {
     Add(add::Add),
     Remove(remove::Remove),
     Check(check::Check),
+    Dedup(dedup::Dedup),
     Info(info::Info),
     Merge(merge::Merge),
     Verify(verify::Verify),
     Convert(convert::Convert),
     Bench(bench::Bench),
-    Dedup(dedup::Dedup),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -45,12 +45,12 @@ impl Verb {
             Verb::Add(verb) => verb.run(globals),
             Verb::Remove(verb) => verb.run(globals),
             Verb::Check(verb) => verb.run(globals),
+            Verb::Dedup(verb) => verb.run(globals),
             Verb::Info(verb) => verb.run(globals),
             Verb::Merge(verb) => verb.run(globals),
             Verb::Verify(verb) => verb.run(globals),
             Verb::Convert(verb) => verb.run(globals),
             Verb::Bench(verb) => verb.run(globals),
-            Verb::Dedup(verb) => verb.run(globals),
             Verb::Completions(verb) => verb.run(),
             Verb::Man(verb) => verb.run(),
         }

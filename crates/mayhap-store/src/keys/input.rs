@@ -277,10 +277,16 @@ struct Raw<'a> {
 
 impl Read for Raw<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.waits {
-            wait_for(&self.file, &self.stop)?;
-        }
-        let read = self.file.read(buffer)?;
+        let read = loop {
+            if self.waits {
+                wait_for(&self.file, &self.stop)?;
+            }
+            match self.file.read(buffer) {
+                // Another process has made the pipe one that does not wait, and was faster.
+                Err(error) if self.waits && error.kind() == io::ErrorKind::WouldBlock => {}
+                read => break read?,
+            }
+        };
         self.read_bytes += read as u64;
         self.stop.watch.add_bytes(read as u64);
         Ok(read)

@@ -7,9 +7,10 @@ use super::{Batch, Extractor, Input, KeysError, Rules, Task, Watch};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 /// Bytes of a block: some thousands of records, so that nothing is paid once a record, and few
 /// enough that a block stays in a core's cache from reading to printing.
@@ -84,16 +85,34 @@ impl Reading {
     pub fn run<T: Task, E: From<KeysError>>(
         &self,
         task: &T,
-        each: impl FnMut(&mut Batch<T::Out>) -> Result<ControlFlow<()>, E>,
+        mut each: impl FnMut(&mut Batch<T::Out>) -> Result<ControlFlow<()>, E>,
     ) -> Result<Tally, E> {
-        let total: Option<u64> = self.inputs.iter().map(Input::bytes).sum();
-        self.watch.begin(total);
-        let consumer = Consumer { each, tally: Tally::default(), next: (0, 1), watch: &self.watch };
+        let consumer = self.consumer(|batch: Option<&mut Batch<T::Out>>| {
+            batch.map_or(Ok(ControlFlow::Continue(())), &mut each)
+        });
         if self.threads == 1 {
             self.run_here(task, consumer)
         } else {
-            self.run_on_threads(task, consumer)
+            self.run_on_threads(task, consumer, None)
         }
+    }
+
+    /// As [`run`](Reading::run); and where no batch has come for so long, `each` is called
+    /// without one, again and again: for work that must not wait for a silent pipe. Reading has a
+    /// thread of its own then.
+    pub fn run_awake<T: Task, E: From<KeysError>>(
+        &self,
+        task: &T,
+        patience: Duration,
+        each: impl FnMut(Option<&mut Batch<T::Out>>) -> Result<ControlFlow<()>, E>,
+    ) -> Result<Tally, E> {
+        self.run_on_threads(task, self.consumer(each), Some(patience))
+    }
+
+    fn consumer<F>(&self, each: F) -> Consumer<'_, F> {
+        let total: Option<u64> = self.inputs.iter().map(Input::bytes).sum();
+        self.watch.begin(total);
+        Consumer { each, tally: Tally::default(), next: (0, 1), watch: &self.watch }
     }
 
     fn source<'a>(&'a self, halted: &'a AtomicBool) -> Source<'a> {
@@ -128,6 +147,7 @@ impl Reading {
         &self,
         task: &T,
         mut consumer: Consumer<'_, impl Each<T::Out, E>>,
+        patience: Option<Duration>,
     ) -> Result<Tally, E> {
         let halted = AtomicBool::new(false);
         let (free, free_batches) = channel();
@@ -143,7 +163,7 @@ impl Reading {
                 scope.spawn(move || self.work(task, turns, &done));
             }
             drop(done);
-            let result = consumer.in_order(&batches, &free);
+            let result = consumer.in_order(&batches, &free, patience);
             // Nobody takes batches any more: let the workers see it, wherever they wait.
             halted.store(true, Relaxed);
             drop(free);
@@ -213,9 +233,9 @@ impl<O> Drop for Alarm<'_, O> {
     }
 }
 
-/// What takes the batches.
-trait Each<O, E>: FnMut(&mut Batch<O>) -> Result<ControlFlow<()>, E> {}
-impl<O, E, F: FnMut(&mut Batch<O>) -> Result<ControlFlow<()>, E>> Each<O, E> for F {}
+/// What takes the batches, and the time when there is none.
+trait Each<O, E>: FnMut(Option<&mut Batch<O>>) -> Result<ControlFlow<()>, E> {}
+impl<O, E, F: FnMut(Option<&mut Batch<O>>) -> Result<ControlFlow<()>, E>> Each<O, E> for F {}
 
 struct Consumer<'a, F> {
     each: F,
@@ -234,7 +254,7 @@ impl<F> Consumer<'_, F> {
         self.tally.records += batch.records() as u64;
         self.tally.unparsed += batch.unparsed();
         self.watch.add_records(batch.records() as u64);
-        (self.each)(batch)
+        (self.each)(Some(batch))
     }
 
     /// Take batches by their numbers, however they come, and give them back empty.
@@ -242,13 +262,23 @@ impl<F> Consumer<'_, F> {
         &mut self,
         batches: &Receiver<(u64, Result<Batch<O>, KeysError>)>,
         free: &Sender<Batch<O>>,
+        patience: Option<Duration>,
     ) -> Result<Tally, E>
     where
         F: Each<O, E>,
     {
         let mut early = BTreeMap::new();
         let mut next = 0;
-        while let Ok((number, result)) = batches.recv() {
+        loop {
+            let received = match patience {
+                Some(patience) => batches.recv_timeout(patience),
+                None => batches.recv().map_err(RecvTimeoutError::from),
+            };
+            let (number, result) = match received {
+                Ok(received) => received,
+                Err(RecvTimeoutError::Timeout) if (self.each)(None)?.is_continue() => continue,
+                Err(_) => break,
+            };
             if number == u64::MAX {
                 return Err(KeysError::Worker.into());
             }

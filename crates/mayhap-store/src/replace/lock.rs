@@ -121,6 +121,18 @@ impl fmt::Display for Holder {
     }
 }
 
+/// Open a file to read it. What is none is refused: a pipe would keep us waiting.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let data = path.metadata()?;
+    if data.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !data.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    File::open(path)
+}
+
 /// Whether the open file still is the one of this name.
 #[cfg(unix)]
 fn has_name(file: &File, path: &Path) -> bool {

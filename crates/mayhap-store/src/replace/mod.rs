@@ -7,6 +7,7 @@
 
 mod lock;
 
+pub(crate) use lock::open_regular;
 pub use lock::{Lock, LockError};
 
 use std::fs::{self, File, Metadata};

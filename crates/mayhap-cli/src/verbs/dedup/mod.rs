@@ -28,6 +28,7 @@ use mayhap_store::map::Check;
 use pass::Pass;
 use seen::{Exact, Filtered, Seen};
 use state::State;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -41,9 +42,6 @@ const RATE: f64 = 1e-6;
 /// what that may have cost, and --exact makes it never.
 #[derive(Args)]
 pub struct Dedup {
-    #[command(flatten)]
-    keys: KeyArgs,
-
     /// The chance to take a new line for a repeat [default: 1e-6]
     #[arg(short = 'p', long, value_name = "RATE", value_parser = numbers::rate)]
     rate: Option<f64>,
@@ -54,7 +52,7 @@ pub struct Dedup {
     expect: Option<u64>,
 
     /// Never err: keep 128-bit hashes of all lines, 20 bytes each instead of four
-    #[arg(long, conflicts_with_all = ["rate", "state", "window"])]
+    #[arg(long, conflicts_with_all = ["rate", "window"])]
     exact: bool,
 
     /// Remember what was seen from run to run in this filter; made if it is not there
@@ -101,11 +99,20 @@ pub struct Dedup {
 
     #[command(flatten)]
     max_memory: MaxMemory,
+
+    #[command(flatten)]
+    keys: KeyArgs,
 }
 
 impl Dedup {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("dedup")) };
+        if self.exact && self.state.is_some() {
+            return Err(refuse(
+                "--exact remembers for one run only, and no file keeps what it knows",
+                "leave out --exact: a state with -p 1e-12 errs once in a million million lines",
+            ));
+        }
         let against = self.open_against()?;
         let mut state = self.open_state()?;
         let rules = self.rules(&against, state.as_ref())?;
@@ -197,7 +204,14 @@ impl Dedup {
         let mut pass = Pass::new(self, seen, state, reading.inputs())?;
         let task = (pass.task(), Asking::new(against, None, now_ms()));
         let progress = Progress::of(reading.watch(), "dedup", true, globals);
-        let read = reading.run(&task, |batch| pass.take(batch));
+        let read = match self.save_every {
+            None => reading.run(&task, |batch| pass.take(batch)),
+            // A pipe may be silent for hours, and what came before is to be saved in time.
+            Some(every) => reading.run_awake(&task, every, |batch| match batch {
+                Some(batch) => pass.take(batch),
+                None => pass.save_if_due().map(ControlFlow::Continue),
+            }),
+        };
         drop(progress);
         // What was printed is remembered, even if there was trouble with what came after it.
         if read.is_ok() || read.as_ref().is_err_and(anyhow::Error::is::<KeysError>) {
@@ -206,7 +220,7 @@ impl Dedup {
         let interrupted = read.as_ref().is_err_and(is_cancelled);
         if read.is_ok() || interrupted {
             let unparsed = read.as_ref().map_or(0, |tally| tally.unparsed);
-            pass.summary(start.elapsed()).say(self.stats, globals);
+            pass.summary(against, start.elapsed()).say(self.stats, globals);
             print::unparsed(unparsed, reading.rules(), globals);
         }
         read.map(|_| Exit::Yes)

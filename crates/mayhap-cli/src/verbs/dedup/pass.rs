@@ -6,6 +6,7 @@ use super::summary::Summary;
 use super::{Dedup, is_input};
 use crate::ask::Answers;
 use crate::exit::refuse;
+use crate::filter_file::FilterFile;
 use anyhow::Context;
 use mayhap_store::keys::{Batch, Input};
 use std::fs::File;
@@ -19,6 +20,8 @@ pub struct Pass<'a, S> {
     seen: S,
     state: Option<State>,
     saved: Instant,
+    /// Whether more is known than was saved.
+    dirty: bool,
     dupes: Option<File>,
     lines: u64,
     passed: u64,
@@ -45,7 +48,7 @@ impl<'a, S: Seen> Pass<'a, S> {
         };
         let dupes = dedup.dupes.as_ref().map(create).transpose()?;
         let (saved, new, text) = (Instant::now(), Vec::new(), Vec::new());
-        Ok(Pass { dedup, seen, state, saved, dupes, lines: 0, passed: 0, new, text })
+        Ok(Pass { dedup, seen, state, saved, dirty: false, dupes, lines: 0, passed: 0, new, text })
     }
 
     /// What is to be kept of each key.
@@ -65,11 +68,16 @@ impl<'a, S: Seen> Pass<'a, S> {
         }
         self.lines += self.new.len() as u64;
         self.passed += self.new.iter().map(|new| u64::from(*new)).sum::<u64>();
+        self.dirty = true;
         self.print(batch)?;
-        if self.dedup.save_every.is_some_and(|every| self.saved.elapsed() >= every) {
-            self.save()?;
-        }
+        self.save_if_due()?;
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Save, if that was to be done from time to time and it is time.
+    pub fn save_if_due(&mut self) -> anyhow::Result<()> {
+        let due = self.dedup.save_every.is_some_and(|every| self.saved.elapsed() >= every);
+        if due && self.dirty { self.save() } else { Ok(()) }
     }
 
     /// One write a batch, not one a line.
@@ -96,7 +104,7 @@ impl<'a, S: Seen> Pass<'a, S> {
         if let (Some(state), Some(filter)) = (&mut self.state, self.seen.filter()) {
             state.save(filter)?;
         }
-        self.saved = Instant::now();
+        (self.saved, self.dirty) = (Instant::now(), false);
         Ok(())
     }
 
@@ -105,11 +113,14 @@ impl<'a, S: Seen> Pass<'a, S> {
         self.save()
     }
 
-    pub fn summary(&self, took: Duration) -> Summary {
+    pub fn summary(&self, against: &[FilterFile], took: Duration) -> Summary {
+        // The rate these were made for: to count the bits of a large one would take longer than
+        // the work.
+        let known = against.iter().map(|filter| 1.0 - filter.filter.fpr()).product::<f64>();
         Summary {
             lines: self.lines,
             passed: self.passed,
-            rate: self.seen.rate(),
+            rate: 1.0 - (1.0 - self.seen.rate()) * known,
             kind: self.seen.filter().map(mayhap::AnyFilter::kind),
             overfull: self.seen.filter().and_then(crate::outcome::overfull),
             bytes: self.seen.bytes(),

@@ -12,9 +12,9 @@ pub struct Summary {
     pub lines: u64,
     /// Lines that were new.
     pub passed: u64,
-    /// The chance to take a new line for a repeat, now, at its highest.
+    /// The chance to take a new line for a repeat, now, at its highest; 0 where there is none.
     pub rate: f64,
-    /// `None` where nothing can err.
+    /// `None` where all hashes are kept.
     pub kind: Option<Kind>,
     /// More lines than the filter was made for: what that means, and what to do.
     pub overfull: Option<(String, String)>,
@@ -41,6 +41,11 @@ impl Summary {
         }
     }
 
+    /// Nothing can have been taken for a repeat that was none.
+    fn is_exact(&self) -> bool {
+        self.kind.is_none() && self.rate == 0.0
+    }
+
     fn repeats(&self) -> u64 {
         self.lines - self.passed
     }
@@ -53,11 +58,10 @@ impl Summary {
 
     fn text(&self) -> String {
         let (lines, passed) = (grouped(self.lines), grouped(self.passed));
-        let cost = match self.kind {
-            None => "exact".to_owned(),
-            Some(_) => {
-                format!("new lines taken for repeats: {} expected at most", few(self.lost()))
-            }
+        let cost = if self.is_exact() {
+            "exact".to_owned()
+        } else {
+            format!("new lines taken for repeats: {} expected at most", few(self.lost()))
         };
         format!("{lines} lines, {passed} new, {} repeats; {cost}", grouped(self.repeats()))
     }
@@ -86,7 +90,7 @@ impl Summary {
             "lines": self.lines,
             "new": self.passed,
             "repeats": self.repeats(),
-            "exact": self.kind.is_none(),
+            "exact": self.is_exact(),
             "kind": self.kind.map(Kind::name),
             "rate_now": self.rate,
             "lost_at_most": self.lost(),

@@ -83,10 +83,19 @@ impl Plan {
             .hint("other numbers of keys (-n), rates (-p) or sizes (--memory) can be had")?;
         let page = show::Page { ask, chosen, plan, answers, generations: self.generations };
         if globals.json {
-            print::json(&page.json())?
+            print::json(&page.json())?;
         } else {
-            print::out(&page.text())?
+            print::out(&page.text())?;
         }
         Ok(Exit::Yes)
     }
+}
+
+/// What so much memory can do for so many keys, in a table: for whoever asked for more of it than
+/// there is.
+pub fn table_for(keys: u64, bytes: u64) -> Option<String> {
+    let (ask, chosen) = (Ask::Rate { keys, bytes }, KindArg::Blocked);
+    let answers = ask.answers(GENERATIONS);
+    let plan = answers.iter().find(|answer| answer.kind == chosen)?.plan.ok()?;
+    Some(show::Page { ask, chosen, plan, answers, generations: GENERATIONS }.summary())
 }

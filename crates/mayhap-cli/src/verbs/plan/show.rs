@@ -39,14 +39,7 @@ at best: what no structure can do without; hash set: of 64-bit hashes; bitmap: o
 impl Page {
     /// For people.
     pub fn text(&self) -> String {
-        let mut text = format!("{}\n\n{}", styled(TITLE, self.headline()), self.table());
-        for answer in &self.answers {
-            if let Err(why) = answer.plan {
-                text += &styled(FAINT, format!("no {}: {why}\n", answer.kind.name()));
-            }
-        }
-        text += &styled(FAINT, LEGEND);
-        text += &self.what_else();
+        let mut text = self.summary();
         text += &format!("\n{}\n{}", styled(TITLE, self.chart_title()), self.chart());
         text += &format!(
             "\n{}\n  {}\n",
@@ -55,6 +48,18 @@ impl Page {
         );
         text += &format!("{}\n  {}\n", styled(TITLE, "The same in Redis"), self.redis_line());
         text
+    }
+
+    /// The answer in a sentence and a table.
+    pub fn summary(&self) -> String {
+        let mut text = format!("{}\n\n{}", styled(TITLE, self.headline()), self.table());
+        for answer in &self.answers {
+            if let Err(why) = answer.plan {
+                text += &styled(FAINT, format!("no {}: {why}\n", answer.kind.name()));
+            }
+        }
+        text += &styled(FAINT, LEGEND);
+        text + &self.what_else()
     }
 
     /// The answer in a sentence.
@@ -108,14 +113,7 @@ impl Page {
         });
         let mut rows: Vec<Row> = planned.collect();
         let (keys, fpr, bytes) = self.ask.bound();
-        rows.push(Row {
-            name: "at best".into(),
-            keys,
-            fpr,
-            bytes,
-            cost: None,
-            abilities: None,
-        });
+        rows.push(Row { name: "at best".into(), keys, fpr, bytes, cost: None, abilities: None });
         // Beside filters stand sets, which have no rate to choose: they are sized for the keys.
         let keys = self.plan.keys();
         rows.push(Row {
