@@ -26,6 +26,7 @@ mod signals;
 mod stash;
 mod usage;
 mod verbs;
+mod wait;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -58,6 +58,13 @@ fn says(format: Format, bytes: &[u8]) -> bool {
 
 /// Whether the bytes could be of this format, which has nothing to be known by.
 fn fits(format: Format, bytes: &[u8]) -> bool {
+    if matches!(format, Format::BloomfilterJs | Format::BloomfilterJsOld) {
+        return bloomfilter_js::says(bytes);
+    }
+    // Bare bits can look like anything, but hardly like a list of words.
+    if is_text(bytes) {
+        return false;
+    }
     match format {
         Format::Leveldb | Format::LeveldbOld | Format::Goleveldb | Format::Badger => {
             leveldb::read(bytes, leveldb::Program::Leveldb).is_ok()
@@ -65,7 +72,32 @@ fn fits(format: Format, bytes: &[u8]) -> bool {
         Format::Rocksdb => rocksdb::Filter::open(bytes).is_ok(),
         Format::ParquetBitset => !bytes.is_empty() && bytes.len().is_multiple_of(32),
         Format::Kevburnsjr => !bytes.is_empty() && bytes.len().is_multiple_of(4),
-        Format::BloomfilterJs | Format::BloomfilterJsOld => bloomfilter_js::says(bytes),
         _ => false,
+    }
+}
+
+/// Whether bytes start as text does: no control characters but those that end lines and columns.
+fn is_text(bytes: &[u8]) -> bool {
+    let start = &bytes[..bytes.len().min(1024)];
+    let is_control = |byte: &u8| byte.is_ascii_control() && !b"\t\r\n".contains(byte);
+    let is_utf8 = match str::from_utf8(start) {
+        Ok(_) => true,
+        // Cut off in the middle of a character.
+        Err(error) => error.error_len().is_none(),
+    };
+    is_utf8 && !start.iter().any(|byte| is_control(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_words_is_no_filter() {
+        for text in ["ada\nbob\neve\n", "héhé\n", "x", &"日".repeat(400)] {
+            assert_eq!(detect(text.as_bytes()), Detection::OneOf(vec![]), "{text}");
+        }
+        assert_ne!(detect(&[0x80, 0x81, 0x82, 3]), Detection::OneOf(vec![]));
+        assert_ne!(detect(&[0, 1, 2, 3]), Detection::OneOf(vec![]));
     }
 }

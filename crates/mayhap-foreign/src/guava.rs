@@ -20,10 +20,10 @@ use std::io::Write;
 /// How Guava gets positions from a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// `MURMUR128_MITZ_32`, ordinal 0: before Guava 14, and what was written then. It cannot reach
-    /// past 2³¹ bits, so that large filters stay nearly empty behind them.
+    /// `MURMUR128_MITZ_32`, ordinal 0: what early releases made. It cannot reach past 2³¹ bits, so
+    /// that large filters stay empty behind them.
     Mitz32,
-    /// `MURMUR128_MITZ_64`, ordinal 1: since then.
+    /// `MURMUR128_MITZ_64`, ordinal 1: what `create` makes today.
     Mitz64,
 }
 

@@ -11,6 +11,7 @@ use crate::numbers::{bytes, grouped, percent};
 use crate::outcome::{overfull, rate_now};
 use crate::print;
 use crate::secret::KeyFile;
+use crate::wait::Wait;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use mayhap::Kind;
@@ -45,6 +46,9 @@ pub struct Merge {
     #[command(flatten)]
     max_memory: MaxMemory,
 
+    #[command(flatten)]
+    wait: Wait,
+
     /// Replace the output even if it is not a filter
     #[arg(long)]
     force: bool,
@@ -74,6 +78,7 @@ impl Merge {
         }
         let over = if self.force { Over::Anything } else { Over::Filters };
         replace::check(&self.output, over)?;
+        let lock = self.wait.lock_if_there(&self.output)?;
         let union = self.op == Op::Union;
         let merged = foreign::merge(&self.files, &self.output, over, union, &self.format, globals)?;
         if let Some(exit) = merged {
@@ -104,6 +109,7 @@ impl Merge {
             }
         }
         replace::file(&self.output, over, |to| merged.write_to(to, &notes))?;
+        drop(lock);
 
         let path = self.output.display();
         let full = overfull(&merged);

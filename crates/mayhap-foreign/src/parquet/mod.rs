@@ -25,11 +25,15 @@ mod file;
 mod physical;
 mod split_block;
 mod thrift;
+#[cfg(feature = "parquet-values")]
+mod values;
 
 pub use column::Column;
 pub use file::{File, Found, is_parquet};
 pub use physical::Physical;
 pub use split_block::{SplitBlock, bitset_bytes};
+#[cfg(feature = "parquet-values")]
+pub use values::{Compared, compare_with_values};
 
 use crate::frame::{Content, Frame, Framed, Laid, Place};
 use crate::{ForeignError, Format, Reader, limits};

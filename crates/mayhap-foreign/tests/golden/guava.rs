@@ -26,7 +26,7 @@ fn filters_made_here_are_those_made_there() {
     let mut made = 0;
     for case in cases("guava") {
         if case.params["strategy_ordinal"] == 0 {
-            // No release that can still be had makes the old strategy, but it can be emptied.
+            // Today's `create` does not make the old strategy, but a file of it can be emptied.
             let mut filter = guava::decode(&case.file).unwrap();
             assert_eq!(filter.frame().0, Strategy::Mitz32);
             filter.clear();

@@ -7,10 +7,10 @@ use crate::globals::Globals;
 use crate::kind::{GROWTH, KindArg};
 use crate::numbers;
 use crate::progress::Progress;
-use mayhap::sizing::{BlockedShape, ClassicShape, Layout, Plan, ScalableShape};
+use mayhap::sizing::{BlockedShape, ClassicShape, Layout, Plan, ScalableShape, hash_floor};
 use mayhap::{
-    AnyFilter, Bitmap, Blocked, Classic, Counting, Native, Scalable, Spec, SpecError, Window,
-    Windowed,
+    AnyFilter, Bitmap, Blocked, Classic, Counting, MIN_FPR, Native, Scalable, Spec, SpecError,
+    Window, Windowed,
 };
 use mayhap_store::keys::Reading;
 use std::time::Duration;
@@ -220,6 +220,8 @@ fn rate_in(layout: Layout, keys: u64, bytes: u64) -> Result<f64, SpecError> {
         }
         _ => plan.fpr(),
     };
+    // With more memory than keys can use: the lowest rate there is.
+    fpr = fpr.max(MIN_FPR).max(2.0 * hash_floor(keys));
     if matches!(layout, Layout::Windowed { .. } | Layout::Scalable { .. }) {
         // These are laid out by rate alone, in whole lines: a little more rate, until they fit.
         while fpr < 0.99 && Plan::for_rate(layout, keys, fpr)?.bytes() > bytes {

@@ -47,6 +47,12 @@ impl Info {
         if let Some(exit) = self.foreign(globals)? {
             return Ok(exit);
         }
+        if self.measure == Some(0) {
+            return Err(refuse(
+                "--measure=0 measures nothing",
+                "ask for a million or more: --measure=1M",
+            ));
+        }
         let facts =
             if self.no_verify { self.header_only(Check::Header)? } else { self.everything()? };
         if globals.json {
