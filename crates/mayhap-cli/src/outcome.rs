@@ -39,7 +39,8 @@ impl Outcome<'_> {
         }
         if self.no_integers > 0 {
             let hint = "a bitmap holds integers; --kind blocked holds any key";
-            let what = format!("lines left out that are no integers: {}", grouped(self.no_integers));
+            let what =
+                format!("lines left out that are no integers: {}", grouped(self.no_integers));
             print::warning(&what, Some(hint));
         } else {
             print::unparsed(self.tally.unparsed, rules, globals);

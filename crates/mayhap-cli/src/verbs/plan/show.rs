@@ -108,14 +108,7 @@ impl Page {
         });
         let mut rows: Vec<Row> = planned.collect();
         let (keys, fpr, bytes) = self.ask.bound();
-        rows.push(Row {
-            name: "at best".into(),
-            keys,
-            fpr,
-            bytes,
-            cost: None,
-            abilities: None,
-        });
+        rows.push(Row { name: "at best".into(), keys, fpr, bytes, cost: None, abilities: None });
         // Beside filters stand sets, which have no rate to choose: they are sized for the keys.
         let keys = self.plan.keys();
         rows.push(Row {
