@@ -20,7 +20,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    fn at_least(what: impl Into<String>, bar: f64, reached: Option<f64>) -> Bar {
+    pub fn at_least(what: impl Into<String>, bar: f64, reached: Option<f64>) -> Bar {
         let shown = reached.map_or("not run".to_owned(), |reached| format!("{reached:.2}×"));
         let ok = reached.map(|reached| reached >= bar);
         Bar { what: what.into(), bar: format!("≥ {bar}×"), reached: shown, ok }

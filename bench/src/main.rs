@@ -5,6 +5,7 @@
 //! mayhap-bench cli    [--quick] [--lines 1e7] [--rounds 5] [--docs DIR]
 //! mayhap-bench scale  [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
 //! mayhap-bench cascade [--included 1e7] [--excluded 1e8] [--hashes 16e6] [--docs DIR]
+//! mayhap-bench seen   [--owners 1e5] [--ids 200] [--candidates 1000] [--turns 2000] [--docs DIR]
 //! mayhap-bench urls OUTDIR [LINES] [SEED]
 //! ```
 
@@ -32,6 +33,7 @@ mod rates;
 mod report;
 mod rivals;
 mod scale;
+mod seen;
 mod subject;
 mod threads;
 mod urls;
@@ -43,6 +45,7 @@ const USAGE: &str = "usage: mayhap-bench engine [--quick] [--all] [--only 1e5|5e
        mayhap-bench cli [--quick] [--lines 1e7] [--rounds 5] [--docs DIR]
        mayhap-bench scale [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
        mayhap-bench cascade [--included 1e7] [--excluded 1e8] [--hashes 16e6] [--docs DIR]
+       mayhap-bench seen [--owners 1e5] [--ids 200] [--candidates 1000] [--turns 2000] [--docs DIR]
        mayhap-bench urls OUTDIR [LINES=10000000] [SEED=20261115]";
 
 fn main() -> ExitCode {
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Some((verb, rest)) if verb == "cli" => cli(rest),
         Some((verb, rest)) if verb == "scale" => scale(rest),
         Some((verb, rest)) if verb == "cascade" => cascade(rest),
+        Some((verb, rest)) if verb == "seen" => seen(rest),
         Some((verb, rest)) if verb == "urls" => urls(rest),
         _ => Err(USAGE.to_owned()),
     };
@@ -128,6 +132,24 @@ fn cascade(arguments: &[String]) -> Result<(), String> {
         }
     }
     cascade::run(options, &docs)
+}
+
+fn seen(arguments: &[String]) -> Result<(), String> {
+    let mut options = seen::Options::default();
+    let mut docs = docs();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let given = value(argument, rest.next())?;
+        match argument.as_str() {
+            "--owners" => options.owners = number(given)?,
+            "--ids" => options.ids = number(given)?,
+            "--candidates" => options.candidates = number(given)?,
+            "--turns" => options.turns = number(given)?,
+            "--docs" => docs = PathBuf::from(given),
+            _ => return Err(format!("{argument}: unknown\n{USAGE}")),
+        }
+    }
+    seen::run(options, &docs)
 }
 
 fn urls(arguments: &[String]) -> Result<(), String> {

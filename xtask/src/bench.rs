@@ -1,10 +1,10 @@
-//! `cargo xtask bench engine|cli|cascade|scale`: build the measuring program for speed and run it.
+//! `cargo xtask bench engine|cli|cascade|scale|seen`: build the measuring program for speed and run it.
 
 use crate::Trouble;
 use crate::steps::{cargo, spelled};
 use std::process::ExitCode;
 
-const BENCHES: &[&str] = &["engine", "cli", "cascade", "scale"];
+const BENCHES: &[&str] = &["engine", "cli", "cascade", "scale", "seen"];
 
 /// The rest of the arguments belong to the program.
 pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {

@@ -26,7 +26,7 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "bench",
-        about: "measure: `bench engine`, `bench cli`, `bench cascade` or `bench scale`, then arguments for the program",
+        about: "measure: `bench engine`, `cli`, `cascade`, `scale` or `seen`, then arguments for the program",
         run: bench::run,
     },
     Verb {
@@ -119,10 +119,10 @@ mod tests {
         assert_eq!(usage(&["tset"]), "there is no chore called tset");
         assert_eq!(usage(&["test", "fast"]), "test takes no arguments, got fast");
         assert_eq!(usage(&["soak", "5"]), "soak takes no arguments, got 5");
-        assert_eq!(usage(&["bench"]), "bench what? engine or cli or cascade or scale");
+        assert_eq!(usage(&["bench"]), "bench what? engine or cli or cascade or scale or seen");
         assert_eq!(
             usage(&["bench", "cil"]),
-            "no bench called cil: there are engine and cli and cascade and scale"
+            "no bench called cil: there are engine and cli and cascade and scale and seen"
         );
     }
 

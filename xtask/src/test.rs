@@ -20,6 +20,14 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
             doc.env("RUSTDOCFLAGS", "-D warnings");
             doc
         }),
+        Step::new("redis-server for seen lists", || {
+            match tools::program("redis-server", "redis-server") {
+                Ok(()) => Outcome::Passed,
+                Err(why) => {
+                    Outcome::Skipped(format!("no redis-server, so no tests with it: {why}"))
+                }
+            }
+        }),
         Step::command("tests", || cargo("test --workspace")),
         Step::command("engine without std", || cargo("build -p mayhap --no-default-features")),
         Step::new("loom model of shared inserts", loom),

@@ -48,6 +48,19 @@ pub trait Scheme {
     /// The `probes` positions of a hashed key, each below `bits`.
     fn positions(&self, hash: Self::Hash, bits: u64, probes: u32) -> impl Iterator<Item = u64>;
 
+    /// How many of an array's bits positions can fall on: all of them, unless the scheme cannot
+    /// reach the last ones, or pads the array. Fill and estimates count these only.
+    fn reach(&self, bits: u64) -> u64 {
+        bits
+    }
+
+    /// How often a stranger passes as these bits stand. Probes that may fall anywhere pass as often
+    /// as the array is full; a scheme that keeps a key's probes close together counts by blocks.
+    #[cfg(feature = "std")]
+    fn fpr_now(&self, bytes: &[u8], bits: u64, probes: u32) -> f64 {
+        fill(bytes, self.reach(bits)).powi(probes as i32)
+    }
+
     /// Hash a key.
     #[inline]
     fn hash(&self, key: impl Key) -> Self::Hash
@@ -56,6 +69,14 @@ pub trait Scheme {
     {
         self.hash_bytes(key.key_bytes().as_ref())
     }
+}
+
+/// The share of `bits` bits that are set.
+#[cfg(feature = "std")]
+pub(crate) fn fill(bytes: &[u8], bits: u64) -> f64 {
+    let ones: u64 = bytes.iter().map(|byte| u64::from(byte.count_ones())).sum();
+    // More can be set only where a foreign file sets what nobody reads.
+    (ones as f64 / bits.max(1) as f64).min(1.0)
 }
 
 /// Our own scheme: seeded and fast, or keyed and safe against chosen keys.

@@ -11,6 +11,7 @@ mod man;
 mod merge;
 pub mod plan;
 mod remove;
+mod seen;
 mod verify;
 
 use crate::exit::Exit;
@@ -30,6 +31,7 @@ pub enum Verb {
     Merge(merge::Merge),
     Verify(verify::Verify),
     Bench(bench::Bench),
+    Seen(seen::Seen),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -48,6 +50,7 @@ impl Verb {
             Verb::Merge(verb) => verb.run(globals),
             Verb::Verify(verb) => verb.run(globals),
             Verb::Bench(verb) => verb.run(globals),
+            Verb::Seen(verb) => verb.run(globals),
             Verb::Completions(verb) => verb.run(),
             Verb::Man(verb) => verb.run(),
         }

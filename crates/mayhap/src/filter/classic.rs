@@ -3,10 +3,13 @@
 use super::{MergeError, same, same_scheme};
 use crate::Key;
 use crate::kernel::{Pages, flat};
-use crate::scheme::{Native, Scheme};
+use crate::scheme::{Native, Scheme, fill};
 use crate::sizing::ClassicShape;
 use crate::spec::{Spec, SpecError};
 use std::fmt;
+
+/// Ours end at 64 probes; others ask for a rate of 1e-300 and get a thousand.
+const MAX_FOREIGN_PROBES: u32 = 2048;
 
 /// The textbook Bloom filter: `k` probes, each anywhere in one flat array of bits.
 ///
@@ -62,9 +65,10 @@ impl Classic {
 
 impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
     /// A filter over bits that are already there. `None` where the shape is not one (no bits, no
-    /// probes or more than 64) or the bytes are not as many as it says.
+    /// probes or more than 2048) or the bytes are not as many as it says.
     pub fn from_parts(scheme: S, shape: ClassicShape, bits: B) -> Option<Self> {
-        let fits = shape.is_valid() && bits.as_ref().len() as u64 == shape.bits.div_ceil(8);
+        let is_shape = shape.bits >= 1 && (1..=MAX_FOREIGN_PROBES).contains(&shape.probes);
+        let fits = is_shape && bits.as_ref().len() as u64 == shape.bits.div_ceil(8);
         fits.then_some(Classic { bits, shape, scheme, capacity: 0, fpr: 0.0, keys: 0 })
     }
 
@@ -134,20 +138,25 @@ impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
         self.bits.as_ref()
     }
 
-    /// The share of bits that are set.
+    /// The share of bits that are set, of those that can be.
     pub fn fill(&self) -> f64 {
-        let ones: u64 = self.as_bytes().iter().map(|byte| u64::from(byte.count_ones())).sum();
-        ones as f64 / self.shape.bits as f64
+        fill(self.as_bytes(), self.reached().bits)
     }
 
     /// How many distinct keys are in, told from the bits alone.
     pub fn estimate(&self) -> u64 {
-        self.shape.keys_at_fill(self.fill()).round() as u64
+        self.reached().keys_at_fill(self.fill()).round() as u64
+    }
+
+    /// The array as far as the scheme reaches.
+    fn reached(&self) -> ClassicShape {
+        let bits = self.scheme.reach(self.shape.bits).clamp(1, self.shape.bits);
+        ClassicShape { bits, ..self.shape }
     }
 
     /// The false-positive rate as the bits stand now.
     pub fn fpr_now(&self) -> f64 {
-        self.fill().powi(self.shape.probes as i32)
+        self.scheme.fpr_now(self.as_bytes(), self.shape.bits, self.shape.probes)
     }
 }
 

@@ -186,3 +186,78 @@ promises!(
     [(0, 1), (8, 0), (8, 65)].map(|(bits, probes)| ClassicShape { bits, probes }),
     [[1165, 1299, 1417, 1575, 1736, 1830, 1943, 2006, 2020, 2111], [1005, 1026, 1201, 1225, 1271, 1349, 1384, 1723, 1772, 1809], [1018, 1141, 1526, 1693, 1696, 1779, 1957, 2024, 2303, 2343], [7606, 19591, 20913, 23602, 30812, 55098, 80336, 92393, 98214, 111268]]
 );
+
+/// A scheme that leaves half of the array alone, as foreign ones do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct FirstHalf;
+
+impl Scheme for FirstHalf {
+    type Hash = Hash;
+
+    fn id(&self) -> crate::SchemeId {
+        crate::SchemeId::FIRST_FOREIGN
+    }
+
+    fn hash_bytes(&self, bytes: &[u8]) -> Hash {
+        crate::Native::default().hash_bytes(bytes)
+    }
+
+    fn positions(&self, hash: Hash, bits: u64, probes: u32) -> impl Iterator<Item = u64> {
+        (0..u64::from(probes)).map(move |i| hash.0.rotate_left(i as u32 * 9) % (bits / 2))
+    }
+
+    fn reach(&self, bits: u64) -> u64 {
+        bits / 2
+    }
+}
+
+#[test]
+fn what_a_scheme_cannot_reach_does_not_count() {
+    let shape = ClassicShape { bits: 4096, probes: 2 };
+    let bytes = crate::Pages::zeroed(512).unwrap();
+    let mut filter = Classic::from_parts(FirstHalf, shape, bytes).unwrap();
+    (0..500u64).for_each(|key| _ = filter.insert(key));
+    assert!(filter.estimate().abs_diff(500) < 50, "{} keys", filter.estimate());
+    let mut full = Classic::from_parts(FirstHalf, shape, [0xff; 512]).unwrap();
+    assert_eq!((full.fill(), full.fpr_now()), (1.0, 1.0));
+    full = Classic::from_parts(FirstHalf, shape, [0; 512]).unwrap();
+    assert_eq!(full.fill(), 0.0);
+}
+
+#[test]
+fn other_programs_may_probe_more_often_than_we_do() {
+    let of = |probes| {
+        let shape = ClassicShape { bits: 64, probes };
+        Classic::from_parts(crate::Native::seeded(0), shape, [0xff; 8])
+    };
+    assert!(of(0).is_none() && of(2049).is_none());
+    assert!(of(65).unwrap().contains("ada") && of(2048).unwrap().contains("ada"));
+}
+
+#[test]
+fn a_scheme_may_know_its_rate_better() {
+    #[derive(Clone, Copy)]
+    struct FirstHalf;
+    impl Scheme for FirstHalf {
+        type Hash = u64;
+
+        fn id(&self) -> crate::SchemeId {
+            crate::SchemeId::FIRST_FOREIGN
+        }
+
+        fn hash_bytes(&self, bytes: &[u8]) -> u64 {
+            bytes.len() as u64
+        }
+
+        fn positions(&self, hash: u64, bits: u64, probes: u32) -> impl Iterator<Item = u64> {
+            (0..u64::from(probes)).map(move |i| (hash + i) % (bits / 2))
+        }
+
+        fn fpr_now(&self, bytes: &[u8], bits: u64, probes: u32) -> f64 {
+            crate::scheme::fill(&bytes[..bytes.len() / 2], bits / 2).powi(probes as i32)
+        }
+    }
+    let shape = ClassicShape { bits: 16, probes: 3 };
+    let filter = Classic::from_parts(FirstHalf, shape, [0xff, 0]).unwrap();
+    assert_eq!((filter.fill(), filter.fpr_now()), (0.5, 1.0));
+}

@@ -52,13 +52,33 @@ pub fn verify(bytes: &[u8]) -> Result<Header, FormatError> {
     let container = Container::open(bytes)?;
     container.verify()?;
     let header = container.header();
-    // The secret decides answers, not whether a file is well made: any scheme will do.
-    let foreign = header.scheme.0 >= SchemeId::FIRST_FOREIGN.0 && header.kind == Kind::Classic;
-    if !foreign {
-        check_scheme(header)?;
+    if header.scheme.0 >= SchemeId::FIRST_FOREIGN.0 && header.kind == Kind::Classic {
+        check_foreign(header)?;
+        return Ok(header.clone());
     }
+    check_scheme(header)?;
+    // The secret decides answers, not whether a file is well made: any scheme will do.
     AnyFilter::build(header, Native::default(), borrowed(&container)?)?;
-    Ok(container.header().clone())
+    Ok(header.clone())
+}
+
+/// Whether the arrays of another program's filter are as long as they say. What else its
+/// parameters and scheme data must be only its codec knows.
+fn check_foreign(header: &Header) -> Result<(), FormatError> {
+    no_params(header)?;
+    if header.leaves.is_empty() {
+        return Err(FormatError::field("leaves", 0, "at least 1"));
+    }
+    for leaf in &header.leaves {
+        match leaf.params[..] {
+            [bits, probes, ..] if bits > 0 && probes > 0 && bits.div_ceil(8) == leaf.bytes => {}
+            _ => {
+                let got = format!("{:?} for {} bytes", leaf.params, leaf.bytes);
+                return Err(FormatError::field("shape", got, "as many bits as there are, probes"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether the scheme is one of ours that suits the kind, and spelled as we spell it.
@@ -212,7 +232,8 @@ fn classic<T: AsRef<[u8]>>(
     if spare != 0 && last >> spare != 0 {
         return Err(FormatError::field("bits past the last", last >> spare, "zero"));
     }
-    let filter = Classic::from_parts(scheme, shape, section).ok_or_else(|| {
+    let filter = shape.is_valid().then(|| Classic::from_parts(scheme, shape, section)).flatten();
+    let filter = filter.ok_or_else(|| {
         let got = format!("{bits} bits, {probes} probes");
         FormatError::field("shape", got, "as many bits as there are, and 1 to 64 probes")
     })?;

@@ -339,6 +339,19 @@ fn foreign_filters_live_in_our_file() {
     assert!(filter.contains("anything"));
     assert!(container.section(1).is_none() && container.bytes(1).is_none());
 
+    let with = |arrays: &[(u64, u64, usize)]| {
+        let array = |(bits, probes, bytes): &(u64, u64, usize)| Array {
+            params: vec![*bits, *probes, 7],
+            bytes: vec![0; *bytes].into(),
+        };
+        let arrays = arrays.iter().map(array).collect();
+        let mut file = Vec::new();
+        write(&mut file, &Outline { arrays, ..outline.clone() }, &Notes::new()).unwrap();
+        verify(&file).is_ok()
+    };
+    assert!(with(&[(64, 3, 8), (800, 100, 100)])); // a chain, and more probes than ours have
+    assert!(!with(&[]) && !with(&[(64, 0, 8)]) && !with(&[(0, 1, 0)]) && !with(&[(64, 3, 9)]));
+
     let refused = Outline { fpr: f64::NAN, ..outline.clone() };
     let error = write(Vec::new(), &refused, &Notes::new()).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);

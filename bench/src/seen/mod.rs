@@ -1,0 +1,154 @@
+//! `bench seen`: seen lists beside what people keep in Redis today.
+//!
+//! All stores are filled alike, then take turns: in each turn a store is asked for one owner and
+//! fresh candidates. Ratios are medians over turns.
+
+mod report;
+mod rivals;
+mod server;
+mod stores;
+
+use crate::mix::splitmix as mix;
+use std::path::Path;
+use std::time::Instant;
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    pub owners: u64,
+    pub ids: u64,
+    pub candidates: u64,
+    pub turns: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { owners: 100_000, ids: 200, candidates: 1000, turns: 2000 }
+    }
+}
+
+/// Something that keeps lists.
+pub trait Store {
+    fn name(&self) -> &'static str;
+
+    /// Mark these for these owners, as fast as it can.
+    fn fill(&mut self, shown: &[(String, Vec<String>)]);
+
+    /// How many of the candidates are unseen.
+    fn unseen(&mut self, owner: &str, candidates: &[String]) -> usize;
+
+    /// Mark a page of ids, as one request does.
+    fn mark(&mut self, owner: &str, ids: &[String]);
+
+    /// Bytes that all lists take in the store, its own included.
+    fn bytes(&mut self) -> u64;
+}
+
+/// What one store did.
+pub struct Row {
+    pub name: &'static str,
+    /// Microseconds a question, one for each turn.
+    pub unseen: Vec<f64>,
+    /// Microseconds a mark of a page.
+    pub mark: Vec<f64>,
+    pub bytes_per_owner: f64,
+    /// Questions answered with something seen as unseen; 0 or the store is broken.
+    pub lost: u64,
+}
+
+/// Ids a page shows.
+const PAGE: usize = 20;
+
+pub fn owner(n: u64) -> String {
+    format!("user-{n:08}")
+}
+
+/// Ids of fourteen bytes, as articles have them.
+pub fn id(owner: u64, n: u64) -> String {
+    format!("{:014x}", mix(owner << 32 | n) >> 8)
+}
+
+pub fn run(options: Options, docs: &Path) -> Result<(), String> {
+    let server = server::Server::start()?;
+    let dir = tempfile::tempdir().map_err(|error| format!("no folder to write in: {error}"))?;
+    let mut rows = vec![];
+    let mut stores: Vec<Box<dyn Store>> = vec![
+        Box::new(stores::Ours::embedded(dir.path())?),
+        Box::new(stores::Ours::redis("mayhap, Redis compact", &server, 1, "compact")?),
+        Box::new(stores::Ours::redis("mayhap, Redis list", &server, 2, "list")?),
+        Box::new(rivals::Seed::new(&server, 3)?),
+        Box::new(rivals::Sorted::new(&server, 4, rivals::Way::EachScore)?),
+        Box::new(rivals::Plain::new(&server, 5)?),
+    ];
+    for store in &mut stores {
+        let start = Instant::now();
+        let before = store.bytes();
+        fill(&mut **store, options);
+        let bytes = store.bytes().saturating_sub(before);
+        eprintln!("{}: filled in {:.1} s", store.name(), start.elapsed().as_secs_f64());
+        rows.push(Row {
+            name: store.name(),
+            unseen: vec![],
+            mark: vec![],
+            bytes_per_owner: bytes as f64 / options.owners as f64,
+            lost: 0,
+        });
+    }
+    // The same sorted sets, asked in the way Redis has had since 6.2.
+    stores.push(Box::new(rivals::Sorted::new(&server, 4, rivals::Way::AllScores)?));
+    let bytes_per_owner = rows[4].bytes_per_owner;
+    rows.push(Row {
+        name: "Redis ZSET, ZMSCORE",
+        unseen: vec![],
+        mark: vec![],
+        bytes_per_owner,
+        lost: 0,
+    });
+    for turn in 0..options.turns {
+        take_turn(turn, options, &mut stores, &mut rows);
+    }
+    let sizes = report::sizes(&server)?;
+    report::write(options, &rows, &sizes, docs)
+        .map_err(|error| format!("writing the page: {error}"))
+}
+
+fn fill(store: &mut dyn Store, options: Options) {
+    const OWNERS: u64 = 500;
+    for first in (0..options.owners).step_by(OWNERS as usize) {
+        let last = (first + OWNERS).min(options.owners);
+        // Page after page, as it happens.
+        for page in (0..options.ids).step_by(PAGE) {
+            let ids =
+                |n| (page..(page + PAGE as u64).min(options.ids)).map(|at| id(n, at)).collect();
+            let shown: Vec<_> = (first..last).map(|n| (owner(n), ids(n))).collect();
+            store.fill(&shown);
+        }
+    }
+}
+
+fn take_turn(turn: u64, options: Options, stores: &mut [Box<dyn Store>], rows: &mut [Row]) {
+    for at in 0..stores.len() {
+        let at = (at + turn as usize) % stores.len();
+        // Another owner for each store, or the first would warm memory for the rest.
+        let n = mix(turn << 8 | at as u64) % options.owners;
+        // A tenth was seen before, here and there among the rest.
+        let seen = options.candidates / 10;
+        let candidate = |i: u64| match i.is_multiple_of(10) {
+            true => id(n, mix(turn + i) % options.ids),
+            false => id(n, 1 << 30 | turn << 12 | i),
+        };
+        let candidates: Vec<String> = (0..options.candidates).map(candidate).collect();
+        let (name, store, row) = (owner(n), &mut stores[at], &mut rows[at]);
+        let start = Instant::now();
+        let unseen = store.unseen(&name, &candidates);
+        row.unseen.push(start.elapsed().as_secs_f64() * 1e6);
+        row.lost += (unseen as u64).saturating_sub(options.candidates - seen);
+        if turn < options.turns / 4 {
+            let page: Vec<String> =
+                (0..PAGE as u64).map(|i| id(n, 1 << 31 | turn << 12 | i)).collect();
+            let start = Instant::now();
+            store.mark(&name, &page);
+            row.mark.push(start.elapsed().as_secs_f64() * 1e6);
+        }
+    }
+}

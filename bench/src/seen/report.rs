@@ -1,0 +1,154 @@
+//! The section of seen lists: tables, bars, and what an owner costs at other sizes.
+
+use super::server::{Server, used_memory};
+use super::{Options, PAGE, Row, Store, id, rivals, stores};
+use crate::bars::Bar;
+use crate::contest::{median, ratio};
+use crate::page::{self, table};
+use crate::report::{amount, bars_table};
+use mayhap_seen::{Deed, List, Policy, encode, hash_ids};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Bytes an owner: in our record, and in the server's memory for each layout.
+pub struct Size {
+    ids: u64,
+    record_bytes: u64,
+    compact: f64,
+    go_lists: f64,
+    sorted: f64,
+    plain: f64,
+}
+
+/// Measure owners of several sizes, some hundred of each.
+pub fn sizes(server: &Server) -> Result<Vec<Size>, String> {
+    const OWNERS: u64 = 200;
+    let mut sizes = vec![];
+    for (at, ids) in [1, 20, 100, 1000, 5000].into_iter().enumerate() {
+        let db = 6 + at as u32;
+        let mut memory = server.connection(db)?;
+        let mut of = |mut store: Box<dyn Store>, name: &str| {
+            let before = used_memory(&mut memory);
+            for first in (0..ids).step_by(PAGE) {
+                let page =
+                    |n| (first..(first + PAGE as u64).min(ids)).map(|at| id(n, at)).collect();
+                let shown: Vec<_> =
+                    (0..OWNERS).map(|n| (format!("{name}-{n:08}"), page(n))).collect();
+                store.fill(&shown);
+            }
+            used_memory(&mut memory).saturating_sub(before) as f64 / OWNERS as f64
+        };
+        sizes.push(Size {
+            ids,
+            record_bytes: record_bytes(ids),
+            compact: of(Box::new(stores::Ours::redis("", server, db, "compact")?), "compact"),
+            go_lists: of(Box::new(rivals::Seed::new(server, db)?), "lists"),
+            sorted: of(Box::new(rivals::Sorted::new(server, db, rivals::Way::EachScore)?), "zset"),
+            plain: of(Box::new(rivals::Plain::new(server, db)?), "set"),
+        });
+    }
+    Ok(sizes)
+}
+
+fn record_bytes(ids: u64) -> u64 {
+    let policy = Policy::default();
+    let mut list = List::default();
+    for first in (0..ids).step_by(PAGE) {
+        let page: Vec<String> =
+            (first..(first + PAGE as u64).min(ids)).map(|at| id(7, at)).collect();
+        list.apply(&Deed::Mark, &hash_ids(b"user-00000007", &page), &policy, 1_800_000_000 + first);
+    }
+    encode(&list).len() as u64
+}
+
+pub fn write(options: Options, rows: &[Row], sizes: &[Size], docs: &Path) -> std::io::Result<()> {
+    let text = text(options, rows, sizes);
+    println!("{text}");
+    page::write_part(docs, page::SEEN, &text)
+}
+
+fn text(options: Options, rows: &[Row], sizes: &[Size]) -> String {
+    let Options { owners, ids, candidates, turns } = options;
+    let mut text = format!(
+        "## Seen lists\n\nWritten by `cargo xtask bench seen`: {} owners of {ids} ids, {candidates} \
+         candidates a question (a tenth of them seen), {PAGE} ids a mark, {turns} turns, one client, \
+         client and server on the same machine. Stores take turns, each turn with another owner; \
+         ratios are medians over turns. Redis memory is all the server uses for it; embedded bytes \
+         are the records without the file's own. The Go lists' algorithm runs in Rust here.\n\n",
+        amount(owners),
+    );
+    text.push_str(&bars_table(bars(rows, sizes)));
+    text.push('\n');
+    let ours = &rows[1];
+    let line = |row: &Row| {
+        let micros = |times: &[f64]| median(times.iter().copied()).unwrap_or(f64::NAN);
+        let against = ratio(&row.unseen, &ours.unseen).unwrap_or(f64::NAN);
+        vec![
+            row.name.to_owned(),
+            format!("{:.0}", micros(&row.unseen)),
+            format!("{:.0}", 1e6 / micros(&row.unseen)),
+            format!("{against:.2}"),
+            format!("{:.0}", micros(&row.mark)),
+            format!("{:.0}", row.bytes_per_owner),
+            row.lost.to_string(),
+        ]
+    };
+    let head =
+        ["store", "unseen µs", "a second", "against compact", "mark µs", "bytes an owner", "lost"];
+    text.push_str(&table(&head, &rows.iter().map(line).collect::<Vec<_>>()));
+    text.push_str("\nBytes an owner by ids:\n\n");
+    let line = |size: &Size| {
+        let shown = |bytes: f64| format!("{bytes:.0}");
+        let mut cells = vec![size.ids.to_string(), size.record_bytes.to_string()];
+        cells.extend([size.compact, size.go_lists, size.sorted, size.plain].map(shown));
+        cells
+    };
+    let head = ["ids", "record", "Redis compact", "Redis Go lists", "Redis ZSET", "Redis SET"];
+    text.push_str(&table(&head, &sizes.iter().map(line).collect::<Vec<_>>()));
+    let losses: Vec<String> = slower(rows);
+    if !losses.is_empty() {
+        _ = write!(
+            text,
+            "\nFaster than our compact layout on the same server: {}.\n",
+            losses.join(", ")
+        );
+    }
+    text
+}
+
+/// Who answers sooner than our compact layout.
+fn slower(rows: &[Row]) -> Vec<String> {
+    let faster = |row: &&Row| ratio(&row.unseen, &rows[1].unseen).is_some_and(|ratio| ratio < 1.0);
+    rows[3..].iter().filter(faster).map(|row| row.name.to_owned()).collect()
+}
+
+fn bars(rows: &[Row], sizes: &[Size]) -> Vec<Bar> {
+    let [embedded, compact, list, seed, sorted, ..] = rows else { return vec![] };
+    let bytes = |a: &Row, b: &Row| Some(a.bytes_per_owner / b.bytes_per_owner);
+    let speed = |ours: &Row, theirs: &Row| ratio(&theirs.unseen, &ours.unseen);
+    let record = |ids: u64| sizes.iter().find(|size| size.ids == ids).map(|size| size.record_bytes);
+    let most = |ids: u64, bar: u64| Bar {
+        what: format!("seen: bytes of a record of {ids} ids"),
+        bar: format!("≤ {bar}"),
+        reached: record(ids).map_or("not run".to_owned(), |bytes| bytes.to_string()),
+        ok: record(ids).map(|bytes| bytes <= bar),
+    };
+    vec![
+        Bar::at_most("seen: compact bytes an owner against ZSET", 0.25, bytes(compact, sorted)),
+        Bar::at_most("seen: compact bytes an owner against Go lists", 0.6, bytes(compact, seed)),
+        most(20, 200),
+        most(5000, 11_000),
+        Bar::at_least(
+            "seen: compact `unseen` against ZSCORE pipelined",
+            10.0,
+            speed(compact, sorted),
+        ),
+        Bar::at_least("seen: compact `unseen` against Go lists", 1.0, speed(compact, seed)),
+        Bar::at_least("seen: list layout `unseen` against Go lists", 1.0, speed(list, seed)),
+        Bar::at_least(
+            "seen: embedded `unseen` against compact on Redis",
+            5.0,
+            speed(embedded, compact),
+        ),
+    ]
+}

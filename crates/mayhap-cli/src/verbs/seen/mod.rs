@@ -1,0 +1,248 @@
+//! `mayhap seen …`: what has each user already seen?
+
+mod bulk;
+mod carry;
+mod ids;
+mod show;
+mod store;
+
+use crate::exit::Exit;
+use crate::globals::Globals;
+use crate::numbers;
+use crate::{print, usage};
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use ids::{IdArgs, OneId, bytes};
+use serde_json::json;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+use store::{Lists, StoreArgs};
+
+/// Seen lists: record what was shown to whom, and filter what was not.
+///
+/// A list belongs to an owner (a user) and takes 9 KB for 5000 ids, 180 bytes for 20. "Unseen" is
+/// certain; an unseen id is taken for seen at most as often as the policy's rate.
+#[derive(Args)]
+pub struct Seen {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    Mark(Mark),
+    /// Print the ids that the owner has not seen, in order
+    ///
+    /// Exit: 0 if there are some, 1 if none, 2 for trouble.
+    Unseen(Ask),
+    /// Print the unseen ids and mark them, in one step: each id goes to one caller only
+    ///
+    /// Exit: 0 if there are some, 1 if none, 2 for trouble.
+    MarkUnseen(Ask),
+    Offer(Offer),
+    /// Mark ids that were offered and really shown; it is never too late
+    Confirm(Mark),
+    Explain(Explain),
+    Forget(Forget),
+    Export(Export),
+    Import(Import),
+    Stats(Stats),
+}
+
+/// Record that the owner has seen these ids; prints how many were new
+#[derive(Args)]
+struct Mark {
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Mark for many owners: lines of `owner TAB id`; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["owner", "ids"])]
+    owners_from: Option<PathBuf>,
+    /// Whose list
+    #[arg(required_unless_present = "owners_from")]
+    owner: Option<OsString>,
+    /// The ids; without any they are read from standard input, one a line
+    #[arg(value_name = "ID")]
+    ids: Vec<OsString>,
+}
+
+/// Which of these ids?
+#[derive(Args)]
+struct Ask {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    ids: IdArgs,
+}
+
+/// Print the unseen ids and count them as seen for a while: `confirm` those really shown
+#[derive(Args)]
+struct Offer {
+    #[command(flatten)]
+    store: StoreArgs,
+    /// How long they count as seen unless confirmed
+    #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = numbers::duration)]
+    lasting: Duration,
+    #[command(flatten)]
+    ids: IdArgs,
+}
+
+/// Tell why an id is hidden: which slice, since when. Exit: 0 if it is, 1 if it is not
+#[derive(Args)]
+struct Explain {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    one: OneId,
+}
+
+/// Forget an owner. Exit: 0 if there was something to forget, 1 if not
+#[derive(Args)]
+struct Forget {
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Whose list
+    owner: OsString,
+}
+
+/// Print an owner's list, or all, as lines of JSON for `import`
+#[derive(Args)]
+struct Export {
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Whose list; without an owner all lists
+    owner: Option<OsString>,
+}
+
+/// Add exported lists to a store; what is there already stays
+#[derive(Args)]
+struct Import {
+    #[command(flatten)]
+    store: StoreArgs,
+    /// What `export` printed; `-` is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    file: PathBuf,
+}
+
+/// Count owners, ids and bytes: of one owner, or of the whole store, which reads all of it
+#[derive(Args)]
+struct Stats {
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Whose list
+    owner: Option<OsString>,
+}
+
+impl Seen {
+    pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
+        match self.what {
+            What::Mark(mark) | What::Confirm(mark) => mark.run(globals),
+            What::Unseen(ask) => {
+                ask.run(globals, |lists, owner, ids| Ok(lists.unseen(owner, ids)?), false)
+            }
+            What::MarkUnseen(ask) => {
+                ask.run(globals, |lists, owner, ids| Ok(lists.mark_unseen(owner, ids)?), true)
+            }
+            What::Offer(Offer { store, lasting, ids }) => {
+                // Rounded up: an offer never ends early.
+                let seconds = lasting.as_secs() + u64::from(lasting.subsec_nanos() > 0);
+                let offer = |lists: &Lists,
+                             owner: &[u8],
+                             ids: &'_ [Vec<u8>]|
+                 -> anyhow::Result<Vec<Vec<u8>>> {
+                    Ok(lists.offer(owner, ids, seconds)?.into_iter().cloned().collect())
+                };
+                ask(&store, &ids, globals, offer, true)
+            }
+            What::Explain(explain) => explain.run(globals),
+            What::Forget(Forget { store, owner }) => {
+                Ok(Exit::of(store.open(false)?.forget(&bytes(&owner))?))
+            }
+            What::Export(Export { store, owner }) => carry::export(&store.open(false)?, owner),
+            What::Import(Import { store, file }) => {
+                carry::import(&store.open(true)?, &file, globals)
+            }
+            What::Stats(stats) => stats.run(globals),
+        }
+    }
+}
+
+impl Mark {
+    fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
+        if let Some(file) = &self.owners_from {
+            let totals = bulk::load(&self.store.open(true)?, file, globals)?;
+            show::totals(&totals, globals)?;
+            return Ok(Exit::Yes);
+        }
+        let owner = bytes(&self.owner.unwrap_or_default());
+        let Some(ids) = ids::all(&self.ids)? else { return Ok(usage::help("seen")) };
+        let new = self.store.open(true)?.mark(&owner, &ids)?;
+        if globals.json {
+            print::json(&json!({"ids": ids.len(), "new": new}))?;
+        } else if !globals.quiet {
+            print::out(&format!("{new}\n"))?;
+        }
+        Ok(Exit::Yes)
+    }
+}
+
+impl Ask {
+    fn run(
+        self,
+        globals: &Globals,
+        find: impl for<'a> Fn(&Lists, &[u8], &'a [Vec<u8>]) -> anyhow::Result<Vec<&'a Vec<u8>>>,
+        creates: bool,
+    ) -> anyhow::Result<Exit> {
+        let find = |lists: &Lists, owner: &[u8], ids: &[Vec<u8>]| -> anyhow::Result<Vec<Vec<u8>>> {
+            Ok(find(lists, owner, ids)?.into_iter().cloned().collect())
+        };
+        ask(&self.store, &self.ids, globals, find, creates)
+    }
+}
+
+/// Find ids and print them, one a line.
+fn ask(
+    store: &StoreArgs,
+    ids: &IdArgs,
+    globals: &Globals,
+    find: impl Fn(&Lists, &[u8], &[Vec<u8>]) -> anyhow::Result<Vec<Vec<u8>>>,
+    creates: bool,
+) -> anyhow::Result<Exit> {
+    let Some(all) = ids::all(&ids.ids)? else { return Ok(usage::help("seen")) };
+    let found = find(&store.open(creates)?, &bytes(&ids.owner), &all)?;
+    if !globals.quiet {
+        let mut text = vec![];
+        for id in &found {
+            if globals.json {
+                let mut line = json!({});
+                print::put_text(&mut line, "id", id);
+                text.extend_from_slice(line.to_string().as_bytes());
+            } else {
+                text.extend_from_slice(id);
+            }
+            text.push(b'\n');
+        }
+        let mut out = std::io::stdout().lock();
+        out.write_all(&text).and_then(|()| out.flush()).context("writing to standard output")?;
+    }
+    Ok(Exit::of(!found.is_empty()))
+}
+
+impl Explain {
+    fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
+        let OneId { owner, id } = &self.one;
+        let why = self.store.open(false)?.explain(&bytes(owner), &bytes(id))?;
+        show::explanation(&why, globals)
+    }
+}
+
+impl Stats {
+    fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
+        let lists = self.store.open(false)?;
+        match &self.owner {
+            Some(owner) => show::list(lists.stats_of(&bytes(owner))?, globals),
+            None => show::store(&lists.stats()?, lists.policy(), globals),
+        }
+    }
+}

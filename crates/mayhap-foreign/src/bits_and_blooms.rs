@@ -1,0 +1,254 @@
+//! bits-and-blooms/bloom (Go), once willf/bloom: `WriteTo`, `MarshalBinary` and the body of its gob are
+//! `u64` m, `u64` probes, then the bitset: `u64` length in bits and ⌈length/64⌉ words, all big-endian.
+//! `MarshalJSON` is `{"m":…,"k":…,"b":"…"}`, the bitset in URL-safe base64. Sources:
+//! bits-and-blooms/bloom `bloom.go`, bits-and-blooms/bitset `bitset.go`.
+//!
+//! The bitset package can be switched, for a whole process, to the standard alphabet (which is read
+//! and kept here) and to little-endian (which nothing in the bytes tells, and is not).
+//! Golden files: `testdata/foreign/bits-and-blooms/`.
+
+use crate::frame::{Content, Frame, Framed, Laid, Place};
+use crate::hash::murmur3_128;
+use crate::{ForeignError, Format, Modulus, Reader, base64_text, ids, limits};
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+use mayhap::{Pages, Scheme, SchemeId};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::f64::consts::LN_2;
+use std::io::Write;
+
+/// How the bytes are spelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spelling {
+    /// `WriteTo`.
+    Binary,
+    /// `MarshalJSON`.
+    Json,
+    /// `MarshalJSON` after `bitset.Base64StdEncoding()`.
+    JsonStandard,
+}
+
+/// What a file has beside its bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BitsAndBlooms {
+    spelling: Spelling,
+    /// Positions are below it; not rounded to whole words.
+    m: u64,
+    /// The bitset's length, which is `m` or, rarely, more.
+    length: u64,
+}
+
+impl BitsAndBlooms {
+    /// As another text or as binary.
+    pub fn spelled(self, spelling: Spelling) -> BitsAndBlooms {
+        BitsAndBlooms { spelling, ..self }
+    }
+
+    /// How the bytes are spelled.
+    pub fn spelling(&self) -> Spelling {
+        self.spelling
+    }
+
+    /// From fields; fails where bits could lie behind the bitset, or there are none.
+    fn new(spelling: Spelling, m: u64, length: u64) -> Result<BitsAndBlooms, ForeignError> {
+        if m == 0 {
+            return Err(ForeignError::field("m", m, "at least 1"));
+        }
+        if length < m {
+            return Err(ForeignError::field("length of the bitset", length, "m, or more"));
+        }
+        Ok(BitsAndBlooms { spelling, m, length })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.length.div_ceil(64) * 8
+    }
+}
+
+/// The scheme: two hashes of the key, of two halves each, mixed anew for each probe. Words are
+/// big-endian in the file and used as they lie: bit `i` is the bit `i ^ 56` of the bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FourHashes(Modulus);
+
+impl Scheme for FourHashes {
+    type Hash = [u64; 4];
+
+    fn id(&self) -> SchemeId {
+        ids::BITS_AND_BLOOMS
+    }
+
+    #[inline]
+    fn hash_bytes(&self, bytes: &[u8]) -> [u64; 4] {
+        let (h0, h1) = murmur3_128(bytes, 0);
+        // The second hash is of the key with a 1 behind it.
+        let (h2, h3) = match bytes.len() {
+            short @ 0..64 => {
+                let mut longer = [0; 64];
+                longer[..short].copy_from_slice(bytes);
+                longer[short] = 1;
+                murmur3_128(&longer[..=short], 0)
+            }
+            _ => murmur3_128(&[bytes, &[1]].concat(), 0),
+        };
+        [h0, h1, h2, h3]
+    }
+
+    #[inline]
+    fn positions(&self, h: [u64; 4], _: u64, probes: u32) -> impl Iterator<Item = u64> {
+        let modulus = self.0;
+        (0..u64::from(probes)).map(move |i| {
+            let odd = i & 1;
+            let by = if (i + odd) & 3 == 0 { h[2] } else { h[3] };
+            let start = if odd == 0 { h[0] } else { h[1] };
+            modulus.rem(start.wrapping_add(i.wrapping_mul(by))) ^ 56
+        })
+    }
+
+    fn reach(&self, bits: u64) -> u64 {
+        self.0.get().min(bits)
+    }
+}
+
+impl Frame for BitsAndBlooms {
+    type Scheme = FourHashes;
+
+    fn format(&self) -> Format {
+        Format::BitsAndBlooms
+    }
+
+    fn scheme(&self, bits: u64) -> Option<FourHashes> {
+        // Words are whole, so a position below m has its bit.
+        (bits.checked_div(8) == Some(self.bytes())).then(|| Modulus::new(self.m).map(FourHashes))?
+    }
+
+    fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
+        let alphabet = match self.spelling {
+            Spelling::Binary => {
+                for field in [self.m, content.probes.into(), self.length] {
+                    to.write_all(&field.to_be_bytes())?;
+                }
+                return Ok(to.write_all(content.bits)?);
+            }
+            Spelling::Json => URL_SAFE,
+            Spelling::JsonStandard => STANDARD,
+        };
+        write!(to, r#"{{"m":{},"k":{},"b":""#, self.m, content.probes)?;
+        base64_text::write(to, alphabet, &[&self.length.to_be_bytes(), content.bits])?;
+        Ok(to.write_all(b"\"}")?)
+    }
+
+    fn in_format(&self, format: Format) -> Option<BitsAndBlooms> {
+        (format == Format::BitsAndBlooms).then_some(*self)
+    }
+
+    fn details(&self) -> Vec<(&'static str, String)> {
+        let name = match self.spelling {
+            Spelling::Binary => "binary",
+            Spelling::Json => "JSON",
+            Spelling::JsonStandard => "JSON, standard base64",
+        };
+        vec![("encoding", name.to_owned())]
+    }
+
+    fn data(&self) -> Vec<u8> {
+        let mut data = vec![self.spelling as u8];
+        data.extend(self.m.to_le_bytes());
+        data.extend(self.length.to_le_bytes());
+        data
+    }
+
+    fn from_data(_: Format, data: &mut Reader<'_>) -> Result<BitsAndBlooms, ForeignError> {
+        let spelling = match data.u8("encoding")? {
+            0 => Spelling::Binary,
+            1 => Spelling::Json,
+            2 => Spelling::JsonStandard,
+            other => return Err(ForeignError::field("encoding", other, "0 to 2")),
+        };
+        BitsAndBlooms::new(spelling, data.u64_le("m")?, data.u64_le("length of the bitset")?)
+    }
+}
+
+/// Find one's way in a file, binary or JSON.
+pub(crate) fn read(bytes: &[u8]) -> Result<Laid<BitsAndBlooms>, ForeignError> {
+    if bytes.first() == Some(&b'{') {
+        return read_json(bytes);
+    }
+    let mut r = Reader::new(bytes);
+    let (m, probes) = (r.u64_be("m")?, limits::probes(r.u64_be("probes")?)?);
+    let frame = BitsAndBlooms::new(Spelling::Binary, m, r.u64_be("length of the bitset")?)?;
+    let bits = Place::At(r.skip("words", frame.bytes())?);
+    r.end()?;
+    Ok(Laid { frame, bits, probes, made_for: (0, 0.0, 0) })
+}
+
+fn read_json(bytes: &[u8]) -> Result<Laid<BitsAndBlooms>, ForeignError> {
+    let bad = |error: serde_json::Error| ForeignError::field("JSON", error, "an object of m, k, b");
+    let fields: BTreeMap<&str, &RawValue> = serde_json::from_slice(bytes).map_err(bad)?;
+    let number = |name: &'static str| {
+        let text = fields.get(name).map_or("missing", |value| value.get());
+        text.parse().map_err(|_| ForeignError::field(name, shown(text), "a whole number"))
+    };
+    if let Some(name) = fields.keys().find(|name| !["m", "k", "b"].contains(name)) {
+        return Err(ForeignError::field("JSON field", shown(name), "m, k or b"));
+    }
+    let (m, probes) = (number("m")?, limits::probes(number("k")?)?);
+    let text = fields.get("b").map_or("missing", |value| value.get());
+    let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    let text = text.ok_or_else(|| ForeignError::field("b", "no string", "a string of base64"))?;
+    let standard = text.bytes().any(|byte| byte == b'+' || byte == b'/');
+    let (alphabet, spelling) =
+        if standard { (&STANDARD, Spelling::JsonStandard) } else { (&URL_SAFE, Spelling::Json) };
+    let mut words = base64_text::Decoder::new(text.as_bytes(), alphabet);
+    let mut length = [0; 8];
+    words.fill("length of the bitset", &mut length)?;
+    let frame = BitsAndBlooms::new(spelling, m, u64::from_be_bytes(length))?;
+    // As many as are here, before as many as are promised.
+    words.expect("words", frame.bytes())?;
+    let mut bits = Pages::zeroed(frame.bytes())?;
+    words.fill("words", bits.as_mut())?;
+    Ok(Laid { frame, bits: Place::Own(bits), probes, made_for: (0, 0.0, 0) })
+}
+
+/// The start of a text, for a message.
+fn shown(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+/// Read what `WriteTo` or `MarshalJSON` wrote.
+pub fn decode(bytes: &[u8]) -> Result<Framed<BitsAndBlooms>, ForeignError> {
+    Framed::decode(read(bytes)?, bytes)
+}
+
+/// What `NewWithEstimates(n, p)` makes, to be written in this spelling.
+///
+/// ```
+/// use mayhap_foreign::bits_and_blooms::{self, Spelling};
+/// let mut filter = bits_and_blooms::create(100, 0.05, Spelling::Json)?;
+/// filter.insert("Love");
+/// let text = String::from_utf8(filter.encode()?).unwrap();
+/// assert!(text.starts_with(r#"{"m":624,"k":5,"b":""#));
+/// assert!(bits_and_blooms::decode(text.as_bytes())?.contains("Love"));
+/// # Ok::<(), mayhap_foreign::ForeignError>(())
+/// ```
+pub fn create(
+    keys: u64,
+    fpr: f64,
+    spelling: Spelling,
+) -> Result<Framed<BitsAndBlooms>, ForeignError> {
+    let keys = limits::wish(keys, fpr)?.max(1);
+    let n = keys as f64;
+    let m = (-n * fpr.ln() / (LN_2 * LN_2)).ceil().max(1.0);
+    let probes = limits::probes((LN_2 * m / n).ceil().max(1.0) as u64)?;
+    with_shape(m as u64, probes, spelling, (keys, fpr))
+}
+
+/// What `New(m, k)` makes.
+pub fn with_shape(
+    m: u64,
+    probes: u32,
+    spelling: Spelling,
+    wish: (u64, f64),
+) -> Result<Framed<BitsAndBlooms>, ForeignError> {
+    let frame = BitsAndBlooms::new(spelling, m.max(1), m.max(1))?;
+    Framed::empty(frame, frame.bytes(), probes, wish)
+}

@@ -1,0 +1,200 @@
+//! bloomfilter.js (npm `bloomfilter`): `[].slice.call(filter.buckets)` as JSON, an array of signed 32-bit
+//! numbers. Source: jasondavies/bloomfilter.js `bloomfilter.js`, releases 0.0.18 and 0.0.21.
+//!
+//! Not in the text: the number of probes, and the generation. Up to 0.0.18 two 32-bit hashes walk with
+//! signed remainders; since 0.0.19 both halves of a 64-bit hash do, by enhanced double hashing. Keys
+//! are JavaScript strings: UTF-16 units are hashed, whatever a file of keys is encoded in. Bytes that
+//! are not UTF-8 become U+FFFD, as when Node reads them.
+//! Golden files: `testdata/foreign/bloomfilter-js/`.
+
+use crate::frame::{Content, Frame, Framed, Laid, Place};
+use crate::hash::fnv1a_32_mixed;
+use crate::kevburnsjr::SECOND_SEED;
+use crate::{ForeignError, Format, Modulus, Reader, ids, limits};
+use mayhap::{Pages, Scheme, SchemeId};
+use std::f64::consts::LN_2;
+use std::io::Write;
+
+/// Which hashes; nothing else is beside the bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generation {
+    /// 0.0.17 and 0.0.18.
+    UpTo18,
+    /// 0.0.19 and later.
+    Since19,
+}
+
+/// The scheme of a generation, over buckets kept little-endian.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JsScheme {
+    generation: Generation,
+    modulus: Modulus,
+}
+
+impl JsScheme {
+    /// A number that may be negative, as one that is not.
+    #[inline(always)]
+    fn reduce(&self, x: i32) -> u64 {
+        let rem = self.modulus.rem(x.unsigned_abs().into());
+        if x < 0 && rem != 0 { self.modulus.get() - rem } else { rem }
+    }
+}
+
+impl Scheme for JsScheme {
+    /// Both hashes, as the signed numbers that JavaScript has.
+    type Hash = (i32, i32);
+
+    fn id(&self) -> SchemeId {
+        match self.generation {
+            Generation::UpTo18 => ids::BLOOMFILTER_JS_OLD,
+            Generation::Since19 => ids::BLOOMFILTER_JS,
+        }
+    }
+
+    fn hash_bytes(&self, bytes: &[u8]) -> (i32, i32) {
+        let text = String::from_utf8_lossy(bytes);
+        match self.generation {
+            Generation::UpTo18 => {
+                // A unit's high byte counts only where there is one.
+                let units = text.encode_utf16().flat_map(|unit| {
+                    let [high, low] = unit.to_be_bytes();
+                    (high != 0).then_some(high).into_iter().chain([low])
+                });
+                let hash = |seed| fnv1a_32_mixed(units.clone(), seed) as i32;
+                (hash(0), hash(SECOND_SEED))
+            }
+            Generation::Since19 => {
+                let hash = text.encode_utf16().fold(0xcbf2_9ce4_8422_2325, |h: u64, unit| {
+                    (h ^ u64::from(unit)).wrapping_mul(0x100_0000_01b3)
+                });
+                ((hash >> 32) as i32, hash as i32)
+            }
+        }
+    }
+
+    #[inline]
+    fn positions(&self, (a, b): (i32, i32), _: u64, probes: u32) -> impl Iterator<Item = u64> {
+        let (scheme, m) = (*self, self.modulus.get());
+        // Where a is negative so is JavaScript's remainder, until the walk crosses zero.
+        let mut signed = i64::from(a) % m as i64;
+        let (mut x, mut step) = (scheme.reduce(a), scheme.reduce(b));
+        (0..u64::from(probes)).map(move |i| match scheme.generation {
+            Generation::UpTo18 => {
+                let at = if signed < 0 { signed + m as i64 } else { signed };
+                signed = (signed + i64::from(b)) % m as i64;
+                at as u64
+            }
+            Generation::Since19 => {
+                let at = x;
+                x = scheme.modulus.rem(x + step);
+                step = scheme.modulus.rem(step + i);
+                at
+            }
+        })
+    }
+}
+
+impl Frame for Generation {
+    type Scheme = JsScheme;
+
+    fn format(&self) -> Format {
+        match self {
+            Generation::UpTo18 => Format::BloomfilterJsOld,
+            Generation::Since19 => Format::BloomfilterJs,
+        }
+    }
+
+    fn scheme(&self, bits: u64) -> Option<JsScheme> {
+        // Positions are kept in an Int32Array or Uint32Array.
+        let fits = bits.is_multiple_of(32) && bits <= u32::MAX.into();
+        let modulus = Modulus::new(bits).filter(|_| fits)?;
+        Some(JsScheme { generation: *self, modulus })
+    }
+
+    fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
+        let mut to = std::io::BufWriter::new(to);
+        for (i, bucket) in content.bits.as_chunks().0.iter().enumerate() {
+            let before = if i == 0 { "[" } else { "," };
+            write!(to, "{before}{}", i32::from_le_bytes(*bucket))?;
+        }
+        to.write_all(b"]")?;
+        Ok(to.flush()?)
+    }
+
+    fn in_format(&self, format: Format) -> Option<Generation> {
+        (format == self.format()).then_some(*self)
+    }
+
+    fn data(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn from_data(format: Format, _: &mut Reader<'_>) -> Result<Generation, ForeignError> {
+        Generation::of(format)
+            .ok_or_else(|| ForeignError::field("format", format, "one of bloomfilter.js"))
+    }
+}
+
+impl Generation {
+    /// The generation of a format.
+    pub(crate) fn of(format: Format) -> Option<Generation> {
+        [Generation::UpTo18, Generation::Since19].into_iter().find(|g| g.format() == format)
+    }
+}
+
+/// Find one's way in a file.
+pub(crate) fn read(
+    text: &[u8],
+    generation: Generation,
+    probes: u32,
+) -> Result<Laid<Generation>, ForeignError> {
+    let probes = limits::probes(probes.into())?;
+    let bad = |error| ForeignError::field("JSON", error, "an array of 32-bit integers");
+    let buckets: Vec<i32> = serde_json::from_slice(text).map_err(bad)?;
+    let mut bits = Pages::zeroed(buckets.len() as u64 * 4)?;
+    for (bytes, bucket) in bits.as_mut().as_chunks_mut().0.iter_mut().zip(buckets) {
+        *bytes = bucket.to_le_bytes();
+    }
+    Ok(Laid { frame: generation, bits: Place::Own(bits), probes, made_for: (0, 0.0, 0) })
+}
+
+/// Read the buckets of a filter, knowing its generation and number of probes.
+///
+/// ```
+/// use mayhap_foreign::bloomfilter_js::{self, Generation};
+/// let filter = bloomfilter_js::decode(b"[-1,-1]", Generation::Since19, 4)?;
+/// assert!(filter.contains("anything"));
+/// assert_eq!(filter.encode()?, b"[-1,-1]");
+/// # Ok::<(), mayhap_foreign::ForeignError>(())
+/// ```
+pub fn decode(
+    text: &[u8],
+    generation: Generation,
+    probes: u32,
+) -> Result<Framed<Generation>, ForeignError> {
+    Framed::decode(read(text, generation, probes)?, text)
+}
+
+/// What `new BloomFilter(m, k)` makes: m is rounded up to whole buckets.
+pub fn with_shape(
+    generation: Generation,
+    bits: u64,
+    probes: u32,
+    wish: (u64, f64),
+) -> Result<Framed<Generation>, ForeignError> {
+    Framed::empty(generation, bits.max(1).div_ceil(32).saturating_mul(4), probes, wish)
+}
+
+/// An empty filter for so many keys at a rate. The package leaves sizes to the caller; these are the
+/// textbook's.
+pub fn create(
+    generation: Generation,
+    keys: u64,
+    fpr: f64,
+) -> Result<Framed<Generation>, ForeignError> {
+    let keys = limits::wish(keys, fpr)?.max(1);
+    let n = keys as f64;
+    let m = (-n * fpr.ln() / (LN_2 * LN_2)).ceil().max(1.0);
+    let probes = limits::probes(limits::round(m / n * LN_2).max(1))?;
+    with_shape(generation, m as u64, probes, (keys, fpr))
+}

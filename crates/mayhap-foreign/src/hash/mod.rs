@@ -1,0 +1,42 @@
+//! Other programs' hash functions, one a file, each pinned to known answers.
+//!
+//! XXH64 is the `xxhash-rust` crate's. Where a name is a standard's and the function is not (Spark,
+//! ORC, RocksDB, LevelDB), the file says what differs: that is what other readers get wrong.
+
+mod fnv;
+mod leveldb;
+mod murmur2;
+mod murmur3;
+mod orc;
+mod spark;
+mod wyhash;
+
+pub use fnv::{fnv1_64, fnv1a_32_mixed, mix_32};
+pub use leveldb::{Tail, ldbhash};
+pub use murmur2::{murmur2_32, murmur64a};
+pub use murmur3::murmur3_128;
+pub use orc::{orc_bytes, orc_long};
+pub use spark::spark_murmur3;
+pub use wyhash::wyhash;
+
+/// Four bytes at `at`, little-endian. The caller has seen that they are there.
+#[inline(always)]
+pub(crate) fn le32(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+/// Eight bytes at `at`, little-endian. The caller has seen that they are there.
+#[inline(always)]
+pub(crate) fn le64(bytes: &[u8], at: usize) -> u64 {
+    u64::from(le32(bytes, at)) | u64::from(le32(bytes, at + 4)) << 32
+}
+
+/// Both halves of a 128-bit product folded together.
+#[inline(always)]
+pub(crate) const fn fold(a: u64, b: u64) -> u64 {
+    let product = a as u128 * b as u128;
+    product as u64 ^ (product >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests;

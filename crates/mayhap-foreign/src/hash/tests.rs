@@ -1,0 +1,72 @@
+//! Known answers: `testdata/foreign/hash_known_answers.json`.
+
+use super::*;
+use serde_json::Value;
+
+/// Each length with the name of a hash and its answer in hex.
+fn known_answers(name: &str) -> Vec<(Vec<u8>, Value)> {
+    let file =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/foreign/hash_known_answers.json");
+    let file: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let cases = file["cases"].as_array().unwrap();
+    assert!(cases.len() > 20);
+    let key = |len: u64| (0..len).map(|j| (j * j + 3 * j + 200) as u8).collect();
+    cases.iter().map(|case| (key(case["len"].as_u64().unwrap()), case[name].clone())).collect()
+}
+
+/// Every known answer of `name` is what `hash` gives.
+pub(super) fn check(name: &str, hash: impl Fn(&[u8]) -> u64) {
+    for (key, answer) in known_answers(name) {
+        let answer = u64::from_str_radix(answer.as_str().unwrap(), 16).unwrap();
+        assert_eq!(hash(&key), answer, "{name} of {} bytes", key.len());
+    }
+}
+
+#[test]
+fn murmur3_128_answers() {
+    for (key, answer) in known_answers("murmur3_128") {
+        let half = |i: usize| u64::from_str_radix(answer[i].as_str().unwrap(), 16).unwrap();
+        assert_eq!(murmur3_128(&key, 0), (half(0), half(1)), "{} bytes", key.len());
+    }
+}
+
+#[test]
+fn murmur2_answers() {
+    check("murmur64a_seed_c6a4a7935bd1e995", |key| murmur64a(key, 0xc6a4_a793_5bd1_e995));
+    check("murmur2_32_seed_9747b28c", |key| murmur2_32(key, 0x9747_b28c).into());
+}
+
+#[test]
+fn leveldb_answers() {
+    check("ldbhash_unsigned", |key| ldbhash(key, Tail::Unsigned).into());
+    check("ldbhash_signed", |key| ldbhash(key, Tail::Signed).into());
+}
+
+#[test]
+fn fnv_answers() {
+    check("fnv1_64", fnv1_64);
+    check("fnv1a32_mixed_seed0", |key| fnv1a_32_mixed(key.iter().copied(), 0).into());
+    check("fnv1a32_mixed_seed1576284489", |key| {
+        fnv1a_32_mixed(key.iter().copied(), 1_576_284_489).into()
+    });
+}
+
+#[test]
+fn spark_answers() {
+    check("spark_murmur3_seed0", |key| spark_murmur3(key, 0).into());
+}
+
+#[test]
+fn orc_answers() {
+    check("orc_murmur3_64", orc_bytes);
+}
+
+#[test]
+fn wyhash_answers() {
+    check("wyhash05_poppy_seed", |key| wyhash(key, 0x706f_7070_7953_3d42));
+}
+
+#[test]
+fn xxh64_answers() {
+    check("xxh64", |key| xxhash_rust::xxh64::xxh64(key, 0));
+}

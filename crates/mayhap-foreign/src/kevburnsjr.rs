@@ -1,0 +1,137 @@
+//! kevburnsjr/bloomfilter (Go), also httpimp/bloomfilter: `ToBytes` is the buckets, `u32` big-endian, and
+//! nothing else. Source: `bloomfilter.go` of that package.
+//!
+//! Not in the bytes: the number of probes. `EstimateParameters(n, p)` gives it to whoever knows the wish.
+//! The package claims to be compatible with bloomfilter.js, and is not in general.
+//! Golden files: `testdata/foreign/kevburnsjr/`.
+
+use crate::frame::{Content, Frame, Framed, Laid, Place};
+use crate::hash::fnv1a_32_mixed;
+use crate::{ForeignError, Format, Modulus, Reader, ids, limits};
+use mayhap::{Scheme, SchemeId};
+use std::f64::consts::LN_2;
+use std::io::Write;
+
+/// What a file has beside its bits: nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kevburnsjr;
+
+/// The seed of the second hash.
+pub(crate) const SECOND_SEED: u32 = 1_576_284_489;
+
+/// The scheme: a walk by the second hash, in wrapping `uint32`. Buckets are big-endian in the file and
+/// used as they lie: bit `i` is the bit `i ^ 24` of the bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FnvWalk(Modulus);
+
+impl FnvWalk {
+    /// For so many bits; `None` for none, or more than 32 bits can count.
+    pub(crate) fn new(bits: u64) -> Option<FnvWalk> {
+        let fits = bits.is_multiple_of(32) && bits <= u32::MAX.into();
+        Modulus::new(bits).filter(|_| fits).map(FnvWalk)
+    }
+}
+
+impl Scheme for FnvWalk {
+    type Hash = (u32, u32);
+
+    fn id(&self) -> SchemeId {
+        ids::KEVBURNSJR
+    }
+
+    #[inline]
+    fn hash_bytes(&self, bytes: &[u8]) -> (u32, u32) {
+        let hash = |seed| fnv1a_32_mixed(bytes.iter().copied(), seed);
+        (hash(0), hash(SECOND_SEED))
+    }
+
+    #[inline]
+    fn positions(&self, (a, b): (u32, u32), _: u64, probes: u32) -> impl Iterator<Item = u64> {
+        let modulus = self.0;
+        let mut x = modulus.rem(a.into());
+        (0..probes).map(move |_| {
+            let at = x;
+            x = modulus.rem((x as u32).wrapping_add(b).into());
+            at ^ 24
+        })
+    }
+}
+
+impl Frame for Kevburnsjr {
+    type Scheme = FnvWalk;
+
+    fn format(&self) -> Format {
+        Format::Kevburnsjr
+    }
+
+    fn scheme(&self, bits: u64) -> Option<FnvWalk> {
+        FnvWalk::new(bits)
+    }
+
+    fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
+        Ok(to.write_all(content.bits)?)
+    }
+
+    fn in_format(&self, format: Format) -> Option<Kevburnsjr> {
+        (format == Format::Kevburnsjr).then_some(*self)
+    }
+
+    fn data(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn from_data(_: Format, _: &mut Reader<'_>) -> Result<Kevburnsjr, ForeignError> {
+        Ok(Kevburnsjr)
+    }
+}
+
+/// Find one's way in a file of whole buckets.
+pub(crate) fn read(bytes: &[u8], probes: u32) -> Result<Laid<Kevburnsjr>, ForeignError> {
+    let probes = limits::probes(probes.into())?;
+    if bytes.is_empty() || !bytes.len().is_multiple_of(4) || bytes.len() as u64 >= 1 << 29 {
+        let need = "a multiple of 4, from 4 on and below 2^29";
+        return Err(ForeignError::field("number of bytes", bytes.len(), need));
+    }
+    let bits = Place::At(0..bytes.len());
+    Ok(Laid { frame: Kevburnsjr, bits, probes, made_for: (0, 0.0, 0) })
+}
+
+/// Read what `ToBytes` gave, knowing the number of probes.
+pub fn decode(bytes: &[u8], probes: u32) -> Result<Framed<Kevburnsjr>, ForeignError> {
+    Framed::decode(read(bytes, probes)?, bytes)
+}
+
+/// `EstimateParameters`: bits, a multiple of 32, and probes.
+///
+/// ```
+/// assert_eq!(mayhap_foreign::kevburnsjr::estimate_parameters(1_000, 0.001)?, (14_400, 10));
+/// # Ok::<(), mayhap_foreign::ForeignError>(())
+/// ```
+pub fn estimate_parameters(keys: u64, fpr: f64) -> Result<(u64, u32), ForeignError> {
+    let n = limits::wish(keys, fpr)?.max(1) as f64;
+    let m = (-n * fpr.ln() / (LN_2 * LN_2)).ceil().max(1.0);
+    let probes = limits::probes((LN_2 * m / n).ceil().max(1.0) as u64)?;
+    Ok(((m as u64).next_multiple_of(32), probes))
+}
+
+/// What `New(EstimateParameters(n, p))` makes.
+pub fn create(keys: u64, fpr: f64) -> Result<Framed<Kevburnsjr>, ForeignError> {
+    let (bits, probes) = estimate_parameters(keys, fpr)?;
+    Framed::empty(Kevburnsjr, bits / 8, probes, (keys, fpr))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_package_s_own_example() {
+        use base64::Engine;
+        let mut filter = create(10, 1e-6).unwrap();
+        assert_eq!((filter.shape().bits, filter.shape().probes), (288, 20));
+        filter.insert("foo");
+        filter.insert("bar");
+        let text = base64::engine::general_purpose::STANDARD.encode(filter.encode().unwrap());
+        assert_eq!(text, "iCCACAiAACAACIgAAAIIAqCAAIgogCAIAIgACAIAigiAAIqA");
+    }
+}

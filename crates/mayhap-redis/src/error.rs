@@ -1,0 +1,55 @@
+//! Why a server could not be asked.
+
+use redis::{ErrorKind, RedisError};
+use std::fmt;
+
+/// Why a server could not be asked.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// Not an address.
+    Address {
+        /// What was got, without any password.
+        got: String,
+        /// What would have been taken.
+        need: &'static str,
+    },
+    /// Nobody answers there, or not in time. Whether anything was done is not known.
+    Away {
+        /// Where.
+        address: String,
+        /// What was said.
+        what: String,
+    },
+    /// The server answered with an error.
+    Refused {
+        /// What it said.
+        what: String,
+    },
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LinkError::Address { got, need } => write!(f, "{got}: not an address; {need}"),
+            LinkError::Away { address, what } => write!(f, "{address}: {what}"),
+            LinkError::Refused { what } => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for LinkError {}
+
+impl LinkError {
+    pub(crate) fn new(address: &str, error: &RedisError) -> LinkError {
+        let lost = matches!(
+            error.kind(),
+            ErrorKind::Io | ErrorKind::ClusterConnectionNotFound | ErrorKind::Parse
+        );
+        if lost || error.is_cluster_error() || error.is_connection_dropped() {
+            LinkError::Away { address: address.to_owned(), what: error.to_string() }
+        } else {
+            LinkError::Refused { what: error.to_string() }
+        }
+    }
+}

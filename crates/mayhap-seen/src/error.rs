@@ -1,0 +1,89 @@
+//! Why a seen list could not answer.
+
+use crate::RecordError;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why a seen list could not answer.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SeenError {
+    /// An owner's name too short to be one.
+    Owner {
+        /// Its bytes.
+        got: usize,
+        /// The least the policy allows.
+        need: usize,
+    },
+    /// A call without ids: most likely a caller's bug.
+    NoIds,
+    /// The store holds something for this owner that is not a list.
+    Record {
+        /// Whose list.
+        owner: Vec<u8>,
+        /// What is wrong with it.
+        error: RecordError,
+    },
+    /// Another process has the file open.
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The server or disk does not answer. Nothing is known to be done.
+    Away {
+        /// What was said.
+        what: String,
+    },
+    /// The store refused.
+    Refused {
+        /// What was said.
+        what: String,
+    },
+    /// Others changed the list at every try.
+    Contended {
+        /// Whose list.
+        owner: Vec<u8>,
+        /// How often it was tried.
+        tries: u32,
+    },
+    /// This layout cannot do that.
+    Layout {
+        /// What, and what can.
+        what: &'static str,
+    },
+}
+
+impl fmt::Display for SeenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SeenError::Owner { got, need } => {
+                write!(f, "an owner of {got} bytes: this policy allows {need} at least")
+            }
+            SeenError::NoIds => write!(f, "no ids: there must be one at least"),
+            SeenError::Record { owner, error } => {
+                write!(f, "owner {:?}: {error}", String::from_utf8_lossy(owner))
+            }
+            SeenError::InUse { path } => write!(
+                f,
+                "{}: another process has it open; a file serves one process at a time, a Redis many",
+                path.display()
+            ),
+            SeenError::Away { what } => write!(f, "the store does not answer: {what}"),
+            SeenError::Refused { what } => write!(f, "the store refused: {what}"),
+            SeenError::Contended { owner, tries } => write!(
+                f,
+                "owner {:?}: changed by others at each of {tries} tries; nothing was done, try again",
+                String::from_utf8_lossy(owner)
+            ),
+            SeenError::Layout { what } => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for SeenError {}
+
+impl SeenError {
+    pub(crate) fn record(owner: &[u8], error: RecordError) -> SeenError {
+        SeenError::Record { owner: owner.to_vec(), error }
+    }
+}

@@ -1,0 +1,232 @@
+//! Lists of `count::base64` filters, as programs with the Go package `kevburnsjr/bloomfilter`
+//! keep them in Redis: newest first, a slice an element.
+//!
+//! Read and written to the byte as they do: the filter's size follows from the ids and the rate
+//! of a *slice* (so the rate over all slices is up to `slices` times as high), an element counts
+//! the ids it took for new, and takes calls until their ids might exceed its room by ten.
+
+use crate::list::{Explanation, List};
+use crate::policy::Policy;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use mayhap::{Hash, Scheme};
+use mayhap_foreign::frame::Framed;
+use mayhap_foreign::kevburnsjr::{self, Kevburnsjr};
+use std::fmt::Write;
+
+/// A call may go over the room of a slice by so many ids, less one.
+const SLACK: u64 = 10;
+
+type Filter<B> = Framed<Kevburnsjr, B>;
+
+/// What one owner has seen, as Go programs keep it.
+#[derive(Clone, Debug, Default)]
+pub struct GoList {
+    slices: Vec<(u64, Filter<Vec<u8>>)>,
+    /// Offers, which Go programs know nothing of.
+    offers: List,
+    /// What all of it takes on the server.
+    bytes: u64,
+}
+
+impl GoList {
+    /// Elements that are not as they should be are passed over, as Go programs do.
+    pub(crate) fn read(elements: &[Vec<u8>], offers: List, bytes: u64, policy: &Policy) -> GoList {
+        let slices = elements.iter().take(policy.slices() as usize);
+        let slices = slices.filter_map(|element| {
+            let (count, bytes) = parse(element)?;
+            let filter = Framed::assemble(Kevburnsjr, bytes, probes(policy), (0, 0.0, 0)).ok()?;
+            Some((count, filter))
+        });
+        GoList { slices: slices.collect(), offers, bytes }
+    }
+
+    /// For each id, whether it is marked and whether it is on offer.
+    pub(crate) fn ask(&self, ids: &[&[u8]], hashes: &[Hash], mut answer: impl FnMut(bool, bool)) {
+        for (id, hash) in ids.iter().zip(hashes) {
+            answer(self.slice_of(id).is_some(), self.offers.contains(*hash));
+        }
+    }
+
+    /// The newest slice that has it. The hash is the same for all sizes of filters.
+    fn slice_of(&self, id: &[u8]) -> Option<usize> {
+        let hash = self.slices.first()?.1.scheme().hash_bytes(id);
+        self.slices.iter().position(|(_, filter)| filter.contains_hash(hash))
+    }
+
+    pub(crate) fn explain(&self, id: &[u8], hash: Hash) -> Explanation {
+        match self.slice_of(id) {
+            Some(slice) => {
+                let chance = self.slices[slice].1.fpr_now();
+                Explanation::Seen { slice, since: None, before: None, chance }
+            }
+            None => self.offers.explain(hash),
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn offers(&self) -> &List {
+        &self.offers
+    }
+
+    /// Ids, slices, and the chance of a false "seen".
+    pub(crate) fn numbers(&self) -> (u64, u64, f64) {
+        let ids = self.slices.iter().map(|(count, _)| *count).sum();
+        let chance = self.slices.iter().map(|(_, filter)| filter.fpr_now()).sum();
+        (ids, self.slices.len() as u64, chance)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slices.is_empty() && self.offers.is_empty()
+    }
+}
+
+/// What marking does to the elements of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Edit {
+    /// The newest element is replaced by this.
+    pub head: Option<Vec<u8>>,
+    /// These are put before it, one after another.
+    pub pushed: Vec<Vec<u8>>,
+}
+
+/// Mark ids as the Go programs do, given the newest element.
+pub(crate) fn mark(head: Option<&[u8]>, ids: &[&[u8]], policy: &Policy) -> Edit {
+    let mut edit = Edit::default();
+    // A call of more ids than a slice has room for would overfill it; it counts as several.
+    for batch in ids.chunks(policy.ids() as usize) {
+        let newest = edit.pushed.last().or(edit.head.as_ref()).map(Vec::as_slice).or(head);
+        let (is_new, element) = mark_once(newest, batch, policy);
+        if Some(element.as_slice()) == newest {
+            continue;
+        }
+        if is_new {
+            edit.pushed.push(element);
+        } else if let Some(last) = edit.pushed.last_mut() {
+            *last = element;
+        } else {
+            edit.head = Some(element);
+        }
+    }
+    edit
+}
+
+/// The new newest element, and whether it stands before the old one or in its place.
+fn mark_once(newest: Option<&[u8]>, ids: &[&[u8]], policy: &Policy) -> (bool, Vec<u8>) {
+    let room = u64::from(policy.ids()) + SLACK;
+    let reused = newest
+        .and_then(parse)
+        .filter(|(count, _)| count.saturating_add(ids.len() as u64) < room)
+        .and_then(|(count, bytes)| Some((count, kevburnsjr::decode(&bytes, probes(policy)).ok()?)));
+    let is_new = reused.is_none();
+    // A policy's numbers are within what a filter can be made for.
+    let empty = || kevburnsjr::create(policy.ids().into(), policy.rate()).ok().map(|new| (0, new));
+    let Some((mut count, mut filter)) = reused.or_else(empty) else { return (false, vec![]) };
+    for id in ids {
+        let hash = filter.scheme().hash_bytes(id);
+        if !filter.contains_hash(hash) {
+            filter.insert_hash(hash);
+            count += 1;
+        }
+    }
+    let mut element = String::with_capacity(filter.as_bytes().len() * 4 / 3 + 16);
+    _ = write!(element, "{count}::");
+    STANDARD.encode_string(filter.as_bytes(), &mut element);
+    (is_new, element.into_bytes())
+}
+
+fn probes(policy: &Policy) -> u32 {
+    let parameters = kevburnsjr::estimate_parameters(policy.ids().into(), policy.rate());
+    parameters.map_or(1, |(_, probes)| probes)
+}
+
+/// Count and filter of an element: exactly one `::`, something behind it, whole buckets.
+fn parse(element: &[u8]) -> Option<(u64, Vec<u8>)> {
+    let text = std::str::from_utf8(element).ok()?;
+    let (count, code) = text.split_once("::")?;
+    if code.is_empty() || code.contains("::") {
+        return None;
+    }
+    let bytes = STANDARD.decode(code).ok()?;
+    (!bytes.is_empty() && bytes.len().is_multiple_of(4)).then_some(())?;
+    Some((count.parse().ok()?, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Drive `mark` as a server would be driven, newest element first.
+    fn driven(policy: &Policy, keys: std::ops::Range<u32>, batch: usize) -> Vec<Vec<u8>> {
+        let mut elements: Vec<Vec<u8>> = vec![];
+        let keys: Vec<String> = keys.map(|n| format!("key-{n}")).collect();
+        for ids in keys.chunks(batch) {
+            let ids: Vec<&[u8]> = ids.iter().map(String::as_bytes).collect();
+            let edit = mark(elements.first().map(Vec::as_slice), &ids, policy);
+            if let Some(head) = edit.head {
+                elements[0] = head;
+            }
+            edit.pushed.into_iter().for_each(|element| elements.insert(0, element));
+            elements.truncate(policy.slices() as usize);
+        }
+        elements
+    }
+
+    fn golden(name: &str) -> Vec<Vec<u8>> {
+        let path =
+            format!("{}/../../testdata/foreign/num-base64-list/{name}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read(path).unwrap();
+        text.split(|byte| *byte == b'\n').filter(|l| !l.is_empty()).map(<[u8]>::to_vec).collect()
+    }
+
+    /// Lists that the Go package wrote: we write the same bytes, and read the same answers.
+    #[test]
+    fn lists_of_the_go_package_are_written_to_the_byte_and_read() {
+        let cases = [
+            ("list_1k.txt", "", 1000, 20, vec![698u32]),
+            ("list_10k_by_2500.txt", "ids=2500,rate=0.05", 10_000, 100, vec![11, 13, 18, 21, 22]),
+        ];
+        for (name, policy, keys, batch, false_positives) in cases {
+            let policy: Policy = policy.parse().unwrap();
+            let elements = golden(name);
+            assert!(driven(&policy, 0..keys, batch) == elements, "{name}: other bytes");
+            let list = GoList::read(&elements, List::default(), 0, &policy);
+            let all: Vec<String> = (0..keys).map(|n| format!("key-{n}")).collect();
+            assert!(all.iter().all(|id| list.slice_of(id.as_bytes()).is_some()));
+            let found = |n: &u32| list.slice_of(format!("probe-{n}").as_bytes()).is_some();
+            let found: Vec<u32> = (0..1000).filter(found).take(5).collect();
+            assert_eq!(found, false_positives, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_element_is_passed_over() {
+        for bad in ["", "5", "5::", "5::a::b", "x::AAAAAAAA", "5::!!!!", "5::AAAA", "-1::AAAAAAAA"]
+        {
+            assert_eq!(parse(bad.as_bytes()), None, "{bad}");
+        }
+        assert_eq!(parse(b"7::AAAAAA=="), Some((7, vec![0; 4])));
+        let policy = Policy::default();
+        let edit = mark(Some(b"5::not base64"), &[b"a"], &policy);
+        assert!(edit.head.is_none() && edit.pushed.len() == 1, "what is there stays");
+    }
+
+    #[test]
+    fn a_call_too_large_for_a_slice_takes_several() {
+        let policy = Policy::default();
+        let elements = driven(&policy, 0..3500, 3500);
+        assert_eq!(elements.len(), 4);
+        let list = GoList::read(&elements, List::default(), 0, &policy);
+        assert!((0..3500).all(|n| list.slice_of(format!("key-{n}").as_bytes()).is_some()));
+    }
+
+    #[test]
+    fn nothing_new_changes_nothing() {
+        let policy = Policy::default();
+        let elements = driven(&policy, 0..10, 10);
+        assert_eq!(mark(Some(&elements[0]), &[b"key-3"], &policy), Edit::default());
+    }
+}

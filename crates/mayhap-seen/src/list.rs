@@ -1,0 +1,278 @@
+//! What one owner has seen: slices, offers and the rules by which they come and go.
+//!
+//! All of it is pure: time is an argument, bytes are another room's affair (`record.rs`), and no
+//! backend decides anything that is decided here.
+
+use crate::policy::{MAX_SLICES, Policy, Seconds};
+use crate::slice::{Shape, Slice};
+use mayhap::Hash;
+use std::collections::HashSet;
+
+/// Offered ids an owner may have at a time; beyond it those that lapse first go first.
+const MAX_OFFERED: usize = 65_536;
+
+/// What one owner has seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct List {
+    /// The latest moment anything happened. Time never runs backwards for a list: clocks of many
+    /// machines differ, so an earlier moment counts as this one.
+    pub(crate) touched: Seconds,
+    /// When the last new id came.
+    pub(crate) last_new: Seconds,
+    /// Newest first.
+    pub(crate) slices: Vec<Slice>,
+    /// Earliest end first.
+    pub(crate) offers: Vec<Offer>,
+}
+
+/// Ids that count as seen until a moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub until: Seconds,
+    /// Whole hashes, sorted: an offer adds nothing to the rate of errors.
+    pub hashes: Vec<u64>,
+}
+
+/// Something done to a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// Ids were shown: they are seen, whatever they were before.
+    Mark,
+    /// Those not seen yet become seen, the others stay as they are.
+    MarkUnseen,
+    /// Those not seen yet count as seen for so long.
+    Offer {
+        /// For how long.
+        lasting: Seconds,
+    },
+}
+
+/// Why an id is hidden, or that it is not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Explanation {
+    /// It was not seen: for certain, as far back as the list remembers.
+    NotSeen,
+    /// It is on offer and not yet confirmed.
+    Offered {
+        /// When the offer lapses.
+        until: Seconds,
+    },
+    /// It was seen, or is one of the few that are taken for seen.
+    Seen {
+        /// Which slice, 0 being the newest.
+        slice: usize,
+        /// The earliest it can have been marked; unknown where the layout keeps no times.
+        since: Option<Seconds>,
+        /// The latest it can have been marked, where the layout keeps times.
+        before: Option<Seconds>,
+        /// The chance that an id never marked is found in this slice.
+        chance: f64,
+    },
+}
+
+impl List {
+    /// Whether nothing is remembered.
+    pub fn is_empty(&self) -> bool {
+        self.slices.is_empty() && self.offers.is_empty()
+    }
+
+    /// Ids in all slices. One that was marked again in a later slice counts in both.
+    pub fn ids(&self) -> u64 {
+        self.slices.iter().map(Slice::ids).sum()
+    }
+
+    /// How many slices there are.
+    pub fn slices(&self) -> usize {
+        self.slices.len()
+    }
+
+    /// Ids on offer.
+    pub fn offered(&self) -> u64 {
+        self.offers.iter().map(|offer| offer.hashes.len() as u64).sum()
+    }
+
+    /// When the first id of the oldest slice came, or nothing.
+    pub fn oldest(&self) -> Option<Seconds> {
+        self.slices.last().map(|slice| slice.started)
+    }
+
+    /// The chance that a stranger is taken for seen: at most the policy's rate.
+    pub fn chance(&self) -> f64 {
+        self.slices.iter().map(Slice::chance).sum()
+    }
+
+    /// When nothing will be left of it, unless something new comes; `None` is never.
+    pub fn expires(&self, policy: &Policy) -> Option<Seconds> {
+        let offers = self.offers.last().map_or(0, |offer| offer.until);
+        if self.slices.is_empty() {
+            return Some(offers);
+        }
+        let idle = policy.idle().map(|idle| self.last_new.saturating_add(idle));
+        let window = policy.every().map(|every| {
+            let newest = self.slices[0].started / every;
+            newest.saturating_add(policy.slices().into()).saturating_mul(every)
+        });
+        let slices = [idle, window].into_iter().flatten().min();
+        slices.map(|slices| slices.max(offers))
+    }
+
+    /// Forget what is over at this moment.
+    pub fn forget_old(&mut self, policy: &Policy, now: Seconds) {
+        let now = now.max(self.touched);
+        self.offers.retain(|offer| offer.until > now);
+        if policy.idle().is_some_and(|idle| self.last_new.saturating_add(idle) <= now) {
+            self.slices.clear();
+        }
+        if let Some(every) = policy.every() {
+            let oldest = (now / every).saturating_sub(u64::from(policy.slices()) - 1);
+            self.slices.retain(|slice| slice.started / every >= oldest);
+        }
+        self.slices.truncate(self.room(policy));
+    }
+
+    /// Whether it is seen or on offer. Old things must have been forgotten.
+    pub fn contains(&self, hash: Hash) -> bool {
+        self.is_marked(hash) || self.is_offered(hash)
+    }
+
+    /// Whether it is seen for good.
+    pub fn is_marked(&self, hash: Hash) -> bool {
+        self.slices.iter().any(|slice| slice.contains(hash))
+    }
+
+    fn is_offered(&self, hash: Hash) -> bool {
+        self.offers.iter().any(|offer| offer.hashes.binary_search(&hash.0).is_ok())
+    }
+
+    /// For each hash whether it is marked, and whether it is on offer.
+    pub(crate) fn ask(&self, hashes: &[Hash], mut answer: impl FnMut(bool, bool)) {
+        // Below this a plain search is done before an index is made.
+        if (hashes.len() as u64) * 4 < self.ids() {
+            hashes.iter().for_each(|hash| answer(self.is_marked(*hash), self.is_offered(*hash)));
+            return;
+        }
+        let indices: Vec<_> = self.slices.iter().map(Slice::index).collect();
+        for hash in hashes {
+            let marked = indices.iter().any(|index| index.contains(*hash));
+            answer(marked, !self.offers.is_empty() && self.is_offered(*hash));
+        }
+    }
+
+    /// Do something, at this moment, to these ids.
+    pub fn apply(&mut self, deed: &Deed, hashes: &[Hash], policy: &Policy, now: Seconds) {
+        self.forget_old(policy, now);
+        let now = now.max(self.touched);
+        self.touched = now;
+        match deed {
+            Deed::Mark => hashes.iter().for_each(|hash| self.mark(*hash, policy, now)),
+            Deed::MarkUnseen => {
+                // Decided before the first is marked, which may drop a slice.
+                let mut met = HashSet::new();
+                let unseen = |hash: &&Hash| !self.contains(**hash) && met.insert(**hash);
+                let unseen: Vec<_> = hashes.iter().filter(unseen).collect();
+                unseen.into_iter().for_each(|hash| self.mark(*hash, policy, now));
+            }
+            Deed::Offer { lasting } => self.offer(hashes, now.saturating_add(*lasting)),
+        }
+    }
+
+    fn mark(&mut self, hash: Hash, policy: &Policy, now: Seconds) {
+        for offer in &mut self.offers {
+            if let Ok(at) = offer.hashes.binary_search(&hash.0) {
+                offer.hashes.remove(at);
+            }
+        }
+        self.offers.retain(|offer| !offer.hashes.is_empty());
+        let ended = |slice: &Slice| {
+            policy.every().is_some_and(|every| slice.started / every != now / every)
+        };
+        let current = self.slices.first().filter(|slice| !ended(slice));
+        if current.is_some_and(|slice| slice.contains(hash)) {
+            return;
+        }
+        if !self.is_marked(hash) {
+            self.last_new = now;
+        }
+        if current.is_none_or(Slice::is_full) {
+            let shape = next_shape(policy, current);
+            self.slices.insert(0, Slice::new(now, shape));
+            self.slices.truncate(self.room(policy));
+        }
+        self.slices[0].insert(hash, policy.exact());
+    }
+
+    fn offer(&mut self, hashes: &[Hash], until: Seconds) {
+        let unseen = hashes.iter().filter(|hash| !self.contains(**hash));
+        let mut fresh: Vec<u64> = unseen.map(|hash| hash.0).collect();
+        fresh.sort_unstable();
+        fresh.dedup();
+        if fresh.is_empty() {
+            return;
+        }
+        let at = self.offers.partition_point(|offer| offer.until < until);
+        match self.offers.get_mut(at).filter(|offer| offer.until == until) {
+            Some(offer) => {
+                offer.hashes.extend(fresh);
+                offer.hashes.sort_unstable();
+            }
+            None => self.offers.insert(at, Offer { until, hashes: fresh }),
+        }
+        while self.offered() > MAX_OFFERED as u64 && self.offers.len() > 1 {
+            self.offers.remove(0);
+        }
+    }
+
+    /// How many slices may stay. Periods of time may have several each.
+    fn room(&self, policy: &Policy) -> usize {
+        (if policy.every().is_some() { MAX_SLICES } else { policy.slices() }) as usize
+    }
+
+    /// Why this id is hidden, if it is. Old things must have been forgotten.
+    pub fn explain(&self, hash: Hash) -> Explanation {
+        if let Some(slice) = self.slices.iter().position(|slice| slice.contains(hash)) {
+            let newer = slice.checked_sub(1).map(|newer| self.slices[newer].started);
+            return Explanation::Seen {
+                slice,
+                since: Some(self.slices[slice].started),
+                before: Some(newer.unwrap_or(self.touched)),
+                chance: self.slices[slice].chance(),
+            };
+        }
+        let offer = self.offers.iter().rev().find(|o| o.hashes.binary_search(&hash.0).is_ok());
+        offer.map_or(Explanation::NotSeen, |offer| Explanation::Offered { until: offer.until })
+    }
+
+    /// Remember also what another list of the same owner remembers, as far as the policy has room.
+    pub fn merge(&mut self, other: List, policy: &Policy, now: Seconds) {
+        self.touched = self.touched.max(other.touched);
+        self.last_new = self.last_new.max(other.last_new);
+        for slice in other.slices {
+            if !self.slices.contains(&slice) {
+                let at = self.slices.partition_point(|mine| mine.started >= slice.started);
+                self.slices.insert(at, slice);
+            }
+        }
+        for offer in other.offers {
+            let hashes: Vec<Hash> = offer.hashes.iter().map(|hash| Hash(*hash)).collect();
+            self.offer(&hashes, offer.until);
+        }
+        self.forget_old(policy, now);
+    }
+}
+
+/// What the slice after `current` is made for; none, if a new period begins.
+///
+/// By count all slices are alike. In a window of time, a period that gets more ids than expected
+/// takes slices of twice the room and half the allowance each: however many come, all together
+/// stay below the period's share of the rate.
+fn next_shape(policy: &Policy, current: Option<&Slice>) -> Shape {
+    let first = Shape { capacity: policy.ids().into(), range: policy.range() };
+    match (policy.every(), current) {
+        (None, _) => first,
+        (Some(_), None) => Shape { range: first.range * 2, ..first },
+        (Some(_), Some(Slice { shape: Shape { capacity, range }, .. })) => Shape {
+            capacity: capacity.saturating_mul(2),
+            range: range.saturating_mul(4).min(1 << 62),
+        },
+    }
+}

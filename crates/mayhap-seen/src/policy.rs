@@ -1,0 +1,335 @@
+//! What a list remembers, and for how long: validated once, here.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Whole seconds: a length of time, or a moment since 1970.
+pub type Seconds = u64;
+
+const DAY: Seconds = 86_400;
+
+/// How much of each owner's past is kept.
+///
+/// A list is a row of slices, the newest first. New ids go into the newest; when it is full (or,
+/// for windows of time, when its period is over) a new one begins, and of too many slices the
+/// oldest is dropped. The whole list is forgotten when nothing new came for the idle time.
+///
+/// The rate is the chance to take an unseen id for a seen one in a list that is full: over *all*
+/// slices together. A list that is not full is more exact in proportion.
+///
+/// ```
+/// use mayhap_seen::Policy;
+/// let policy: Policy = "slices=5,ids=1000,rate=0.001,idle=5d".parse()?;
+/// assert_eq!(policy, Policy::default());
+/// let ninety_days: Policy = "slices=4,every=30d,ids=2000".parse()?;
+/// assert_eq!(ninety_days.every(), Some(30 * 86_400));
+/// assert!("slices=0".parse::<Policy>().is_err());
+/// # Ok::<(), mayhap_seen::PolicyError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Policy {
+    slices: u32,
+    ids: u32,
+    rate: f64,
+    every: Option<Seconds>,
+    idle: Option<Seconds>,
+    exact: u32,
+    owner_bytes: usize,
+}
+
+impl Default for Policy {
+    /// Five slices of a thousand ids, one error in a thousand, five idle days.
+    fn default() -> Policy {
+        Policy {
+            slices: 5,
+            ids: 1000,
+            rate: 0.001,
+            every: None,
+            idle: Some(5 * DAY),
+            exact: 24,
+            owner_bytes: 2,
+        }
+    }
+}
+
+/// The most slices a policy may ask for, and a list may ever have.
+pub const MAX_SLICES: u32 = 64;
+/// The most ids a slice may be made for.
+pub const MAX_IDS: u32 = 1_000_000;
+const MIN_RATE: f64 = 1e-9;
+/// Times beyond this (about 30,000 years) are slips of the pen, and would overflow sums.
+const MAX_SECONDS: Seconds = 1 << 40;
+
+impl Policy {
+    /// Slices by count: at most `slices` of them, of `ids` ids each, at this rate over all.
+    pub fn by_count(slices: u32, ids: u32, rate: f64) -> Result<Policy, PolicyError> {
+        Policy { slices, ids, rate, ..Policy::default() }.checked()
+    }
+
+    /// Slices by time: one for each period of `every` seconds, the last `slices` periods kept.
+    ///
+    /// An id lives for `slices − 1` to `slices` periods. `ids` is how many are expected in a
+    /// period; where more come the period takes further, ever more exact slices, so the rate
+    /// holds. The idle time is the whole window.
+    pub fn by_time(
+        slices: u32,
+        every: Seconds,
+        ids: u32,
+        rate: f64,
+    ) -> Result<Policy, PolicyError> {
+        let idle = Some(every.saturating_mul(slices.into()));
+        Policy { slices, ids, rate, every: Some(every), idle, ..Policy::default() }.checked()
+    }
+
+    /// Forget a list so long after its last new id; `None` is never.
+    pub fn with_idle(self, idle: Option<Seconds>) -> Result<Policy, PolicyError> {
+        Policy { idle, ..self }.checked()
+    }
+
+    /// Keep the first so many ids of a slice as whole 64-bit hashes.
+    ///
+    /// The chance of an error is then about 10⁻¹⁸ for owners who have seen little, at 8 bytes an
+    /// id. With 0 every id is short from the beginning: 20 ids cost about 70 bytes instead of 180.
+    pub fn with_exact(self, exact: u32) -> Result<Policy, PolicyError> {
+        Policy { exact, ..self }.checked()
+    }
+
+    /// Refuse owners of fewer bytes: an empty name is a caller's bug, not a user.
+    pub fn with_owner_bytes(self, at_least: usize) -> Policy {
+        Policy { owner_bytes: at_least, ..self }
+    }
+
+    /// The most slices (periods, for windows of time).
+    pub fn slices(&self) -> u32 {
+        self.slices
+    }
+
+    /// Ids a slice is made for.
+    pub fn ids(&self) -> u32 {
+        self.ids
+    }
+
+    /// The chance of a false "seen" in a full list.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// The period of a slice, for windows of time.
+    pub fn every(&self) -> Option<Seconds> {
+        self.every
+    }
+
+    /// How long after its last new id a list is forgotten.
+    pub fn idle(&self) -> Option<Seconds> {
+        self.idle
+    }
+
+    /// How many ids of a slice are kept as whole hashes.
+    pub fn exact(&self) -> u32 {
+        self.exact
+    }
+
+    /// The least bytes of an owner's name.
+    pub fn owner_bytes(&self) -> usize {
+        self.owner_bytes
+    }
+
+    /// Fingerprints of a slice are drawn from `0..range`: a stranger meets one of `slices × ids`
+    /// of them with exactly the rate.
+    pub(crate) fn range(&self) -> u64 {
+        let all = f64::from(self.slices) * f64::from(self.ids);
+        (all / self.rate).ceil() as u64
+    }
+
+    fn checked(self) -> Result<Policy, PolicyError> {
+        let refuse = |what, got: String, allowed| Err(PolicyError { what, got, allowed });
+        if !(1..=MAX_SLICES).contains(&self.slices) {
+            return refuse("slices", self.slices.to_string(), "1 to 64");
+        }
+        if !(1..=MAX_IDS).contains(&self.ids) {
+            return refuse("ids", self.ids.to_string(), "1 to 1000000");
+        }
+        // Not `<`: a NaN must land here too.
+        if !(MIN_RATE..=0.5).contains(&self.rate) {
+            return refuse("rate", self.rate.to_string(), "1e-9 to 0.5");
+        }
+        if let Some(every) = self.every.filter(|every| !(1..=MAX_SECONDS).contains(every)) {
+            return refuse("every", every.to_string(), "1s to 2^40 s");
+        }
+        if let Some(idle) = self.idle.filter(|idle| !(1..=64 * MAX_SECONDS).contains(idle)) {
+            return refuse("idle", idle.to_string(), "1s to 2^46 s, or never");
+        }
+        if self.exact > 1000 {
+            return refuse("exact", self.exact.to_string(), "0 to 1000");
+        }
+        Ok(self)
+    }
+}
+
+impl FromStr for Policy {
+    type Err = PolicyError;
+
+    fn from_str(text: &str) -> Result<Policy, PolicyError> {
+        let mut policy = Policy::default();
+        let mut idle = None;
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            match name {
+                "slices" => policy.slices = whole("slices", value, "1 to 64")?,
+                "ids" => policy.ids = whole("ids", value, "1 to 1000000")?,
+                "exact" => policy.exact = whole("exact", value, "0 to 1000")?,
+                "owner" => policy.owner_bytes = whole("owner", value, "a number of bytes")?,
+                "rate" => policy.rate = rate(value)?,
+                "every" => policy.every = Some(seconds("every", value)?),
+                "idle" if value == "never" => idle = Some(None),
+                "idle" => idle = Some(Some(seconds("idle", value)?)),
+                _ => {
+                    let allowed = "slices, ids, rate, idle, every, exact, owner";
+                    return Err(PolicyError { what: "policy", got: part.to_owned(), allowed });
+                }
+            }
+        }
+        let window = |every: Seconds| Some(every.saturating_mul(policy.slices.into()));
+        policy.idle = idle.unwrap_or(policy.every.map_or(policy.idle, window));
+        policy.checked()
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "slices={},ids={},rate={}", self.slices, self.ids, self.rate)?;
+        if let Some(every) = self.every {
+            write!(f, ",every={}", Span(every))?;
+        }
+        match self.idle {
+            Some(idle) => write!(f, ",idle={}", Span(idle)),
+            None => write!(f, ",idle=never"),
+        }?;
+        write!(f, ",exact={},owner={}", self.exact, self.owner_bytes)
+    }
+}
+
+/// A length of time in its largest whole unit.
+pub(crate) struct Span(pub Seconds);
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(DAY, "d"), (3600, "h"), (60, "m")];
+        let unit = units.into_iter().find(|(unit, _)| self.0 > 0 && self.0.is_multiple_of(*unit));
+        let (unit, name) = unit.unwrap_or((1, "s"));
+        write!(f, "{}{name}", self.0 / unit)
+    }
+}
+
+fn whole<T: FromStr>(
+    what: &'static str,
+    value: &str,
+    allowed: &'static str,
+) -> Result<T, PolicyError> {
+    value.parse().map_err(|_| PolicyError { what, got: value.to_owned(), allowed })
+}
+
+/// A rate as `0.001`, `0.1%` or `1/1000`.
+fn rate(value: &str) -> Result<f64, PolicyError> {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let parsed = match (value.strip_suffix('%'), value.split_once('/')) {
+        (Some(percent), _) => number(percent).map(|percent| percent / 100.0),
+        (None, Some((part, of))) => number(part).zip(number(of)).map(|(part, of)| part / of),
+        (None, None) => number(value),
+    };
+    let allowed = "1e-9 to 0.5, as 0.001, 0.1% or 1/1000";
+    parsed.ok_or_else(|| PolicyError { what: "rate", got: value.to_owned(), allowed })
+}
+
+/// A length of time such as `90s`, `30m`, `12h`, `5d`, `2w`; a bare number is seconds.
+pub fn seconds(what: &'static str, value: &str) -> Result<Seconds, PolicyError> {
+    let (number, unit) = match value.find(|c: char| !c.is_ascii_digit()) {
+        Some(at) => value.split_at(at),
+        None => (value, "s"),
+    };
+    let unit = match unit {
+        "s" => Some(1),
+        "m" => Some(60),
+        "h" => Some(3600),
+        "d" => Some(DAY),
+        "w" => Some(7 * DAY),
+        _ => None,
+    };
+    let product =
+        number.parse().ok().zip(unit).and_then(|(n, unit): (u64, u64)| n.checked_mul(unit));
+    let allowed = "a number and s, m, h, d or w, such as 90s or 5d";
+    product.ok_or_else(|| PolicyError { what, got: value.to_owned(), allowed })
+}
+
+/// A number no list can live by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyError {
+    /// Which part of the policy.
+    pub what: &'static str,
+    /// What was asked for.
+    pub got: String,
+    /// What may be asked for.
+    pub allowed: &'static str,
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PolicyError { what, got, allowed } = self;
+        write!(f, "{what} of {got:?}: allowed is {allowed}")
+    }
+}
+
+impl std::error::Error for PolicyError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_is_what_it_prints() {
+        for text in ["", "slices=3,every=30d,ids=500,rate=0.1%", "idle=never,exact=0,owner=0,ids=7"]
+        {
+            let policy: Policy = text.parse().unwrap();
+            assert_eq!(policy.to_string().parse(), Ok(policy), "{text}");
+        }
+        let said = Policy::default().to_string();
+        assert_eq!(said, "slices=5,ids=1000,rate=0.001,idle=5d,exact=24,owner=2");
+    }
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        for (text, said) in [
+            ("slices=0", "slices of \"0\": allowed is 1 to 64"),
+            ("ids=x", "ids of \"x\": allowed is 1 to 1000000"),
+            ("rate=NaN", "rate of \"NaN\": allowed is 1e-9 to 0.5"),
+            ("rate=1/0", "rate of \"inf\": allowed is 1e-9 to 0.5"),
+            (
+                "idle=5y",
+                "idle of \"5y\": allowed is a number and s, m, h, d or w, such as 90s or 5d",
+            ),
+            ("every=0", "every of \"0\": allowed is 1s to 2^40 s"),
+            (
+                "idle=99999999999999999999w",
+                "idle of \"99999999999999999999w\": allowed is a number and s, m, h, d or w, such as 90s or 5d",
+            ),
+            (
+                "slice=5",
+                "policy of \"slice=5\": allowed is slices, ids, rate, idle, every, exact, owner",
+            ),
+        ] {
+            assert_eq!(text.parse::<Policy>().unwrap_err().to_string(), said);
+        }
+    }
+
+    #[test]
+    fn a_window_of_time_lives_as_long_as_its_periods() {
+        let policy: Policy = "slices=3,every=30d".parse().unwrap();
+        assert_eq!(policy.idle(), Some(90 * DAY));
+        assert_eq!(Policy::by_time(3, 30 * DAY, 1000, 0.001), Ok(policy));
+    }
+
+    #[test]
+    fn a_full_list_has_the_rate_asked_for() {
+        assert_eq!(Policy::default().range(), 5_000_000);
+    }
+}

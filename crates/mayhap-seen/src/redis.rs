@@ -1,0 +1,205 @@
+//! Lists on a stock Redis or Valkey, single or cluster; no module needed.
+//!
+//! Which bytes are asked for and what the answers mean is decided in `plan.rs` and the layouts
+//! (`compact.rs`, `lists.rs`), which know no socket; here, and in `tasks.rs` for async programs,
+//! they are sent.
+
+mod changing;
+mod compact;
+mod lists;
+mod plan;
+#[cfg(feature = "async")]
+mod tasks;
+
+use crate::SeenError;
+use crate::backend::{Backend, Change, Clock, Visit, system_clock};
+use crate::list::List;
+use crate::policy::{Policy, Seconds};
+use crate::view::View;
+use changing::Changing;
+use mayhap_redis::{Address, LinkError, Pool};
+use plan::Plan;
+#[cfg(feature = "async")]
+pub use tasks::AsyncSeen;
+
+/// How lists lie on the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// One string an owner, our own record: the smallest, and one round trip for everything.
+    #[default]
+    Compact,
+    /// A list of `count::base64` filters an owner, newest first, as programs with the Go package
+    /// `kevburnsjr/bloomfilter` keep it: they read ours, we read theirs.
+    List,
+}
+
+/// Where lists are, and how they are kept there.
+///
+/// ```
+/// use mayhap_seen::redis::{Layout, Options};
+/// let options = Options::parse("redis://127.0.0.1:6379/0?layout=list&prefix=seen:")?;
+/// assert_eq!((options.layout(), options.prefix()), (Layout::List, &b"seen:"[..]));
+/// assert!(Options::parse("redis://127.0.0.1?layuot=list").is_err());
+/// # Ok::<(), mayhap_seen::SeenError>(())
+/// ```
+#[derive(Clone)]
+pub struct Options {
+    address: Address,
+    layout: Layout,
+    prefix: Vec<u8>,
+    policy: Policy,
+    clock: Clock,
+}
+
+impl Options {
+    /// Read a URL: `redis://host:port/db?layout=compact|list&prefix=…`, with `redis+cluster://` for
+    /// a cluster and `timeout=SECONDS`.
+    pub fn parse(url: &str) -> Result<Options, SeenError> {
+        let (address, others) = Address::parse(url).map_err(error)?;
+        let (mut layout, mut prefix) = (Layout::Compact, vec![]);
+        for (name, value) in others {
+            match (name.as_str(), value.as_str()) {
+                ("layout", "compact") => layout = Layout::Compact,
+                ("layout", "list") => layout = Layout::List,
+                ("prefix", _) => prefix = value.into_bytes(),
+                _ => {
+                    let allowed = "layout=compact, layout=list, prefix=…, timeout=…, cluster=true";
+                    let what = format!("{name}={value}: allowed is {allowed}");
+                    return Err(SeenError::Refused { what });
+                }
+            }
+        }
+        let (policy, clock) = (Policy::default(), system_clock());
+        Ok(Options { address, layout, prefix, policy, clock })
+    }
+
+    /// Live by this policy. All programs that share lists should use the same.
+    pub fn with_policy(self, policy: Policy) -> Options {
+        Options { policy, ..self }
+    }
+
+    /// Another clock than the system's. Clocks of programs that share lists should agree.
+    pub fn with_clock(self, clock: Clock) -> Options {
+        Options { clock, ..self }
+    }
+
+    /// How lists lie on the server.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// What an owner's key begins with.
+    pub fn prefix(&self) -> &[u8] {
+        &self.prefix
+    }
+
+    fn plan(&self) -> Plan {
+        Plan { policy: self.policy, layout: self.layout, prefix: self.prefix.clone() }
+    }
+}
+
+/// Lists on a server, for threads. Connections are made as they are needed.
+pub struct Redis {
+    pool: Pool,
+    plan: Plan,
+    clock: Clock,
+}
+
+impl Redis {
+    /// Lists at this URL, by the default policy. Nothing is connected before the first question.
+    pub fn open(url: &str) -> Result<Redis, SeenError> {
+        Redis::open_with(Options::parse(url)?)
+    }
+
+    /// The same with a say in how.
+    pub fn open_with(options: Options) -> Result<Redis, SeenError> {
+        let plan = options.plan();
+        Ok(Redis { pool: Pool::new(options.address).map_err(error)?, plan, clock: options.clock })
+    }
+}
+
+impl Backend for Redis {
+    fn policy(&self) -> &Policy {
+        &self.plan.policy
+    }
+
+    fn now(&self) -> Seconds {
+        (self.clock)()
+    }
+
+    fn read(&self, owners: &[&[u8]]) -> Result<Vec<View>, SeenError> {
+        let replies = self.pool.ask_again(&self.plan.reading(owners)).map_err(error)?;
+        self.plan.views(owners, replies, self.now())
+    }
+
+    fn change(&self, changes: &[Change<'_>]) -> Result<Vec<View>, SeenError> {
+        let mut changing = Changing::new(&self.plan, changes, self.now());
+        loop {
+            let requests = changing.requests()?;
+            if requests.is_empty() {
+                return Ok(changing.before());
+            }
+            let replies = match changing.may_repeat() {
+                true => self.pool.ask_again(&requests),
+                false => self.pool.ask(&requests),
+            };
+            match replies {
+                Ok(replies) => changing.replies(replies)?,
+                // All is done but the tidying.
+                Err(_) if changing.is_settled() => return Ok(changing.before()),
+                Err(link) => return Err(error(link)),
+            }
+        }
+    }
+
+    fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
+        let replies = self.pool.ask(&[self.plan.forgetting(owner)]).map_err(error)?;
+        self.plan.forgotten(&replies)
+    }
+
+    fn merge(&self, owner: &[u8], list: List) -> Result<(), SeenError> {
+        for _ in 0..plan::TRIES {
+            let replies = self.pool.ask_again(&self.plan.reading(&[owner])).map_err(error)?;
+            let request = self.plan.merging(owner, &list, replies, self.now())?;
+            let replies = self.pool.ask(&[request]).map_err(error)?;
+            if self.plan.is_merged(&replies)? {
+                return Ok(());
+            }
+        }
+        Err(SeenError::Contended { owner: owner.to_vec(), tries: plan::TRIES })
+    }
+
+    fn each(&self, visit: &mut Visit<'_>) -> Result<(), SeenError> {
+        let mut failed = None;
+        let glob = self.plan.glob();
+        let scanned = self.pool.scan(&glob, &mut |keys| {
+            if failed.is_none() {
+                failed = self.visit(&keys, visit).err();
+            }
+        });
+        scanned.map_err(error)?;
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+impl Redis {
+    fn visit(&self, keys: &[Vec<u8>], visit: &mut Visit<'_>) -> Result<(), SeenError> {
+        let now = self.now();
+        let owners: Vec<&[u8]> = keys.iter().filter_map(|key| self.plan.owner(key)).collect();
+        if owners.is_empty() {
+            return Ok(());
+        }
+        let replies = self.pool.ask_again(&self.plan.reading(&owners)).map_err(error)?;
+        for (owner, view, bytes) in self.plan.found(&owners, replies, now)? {
+            visit(owner, view, bytes)?;
+        }
+        Ok(())
+    }
+}
+
+fn error(error: LinkError) -> SeenError {
+    match error {
+        LinkError::Away { .. } => SeenError::Away { what: error.to_string() },
+        error => SeenError::Refused { what: error.to_string() },
+    }
+}

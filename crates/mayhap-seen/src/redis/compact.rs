@@ -1,0 +1,126 @@
+//! The compact layout: one string an owner, a record as in `record.rs`.
+//!
+//! A deed is appended as an entry by a script that also tells how the record stood before: one
+//! round trip, and nothing to retry however many do it at once. Whoever finds the entries grown
+//! too long folds them into a new body; the script for that puts the new body in place of
+//! exactly the bytes it was made from, and keeps the entries that came meanwhile. Only another
+//! fold or a forget can get in its way, so somebody's fold always gets through.
+
+use super::plan::{Plan, bytes, refused};
+use crate::SeenError;
+use crate::backend::Change;
+use crate::list::{Deed, List};
+use crate::policy::Seconds;
+use crate::record::{self, EMPTY, MAGIC};
+use mayhap_redis::redis::cmd;
+use mayhap_redis::{Reply, Request, Script};
+
+/// Appends ARGV[3] to a record that begins with ARGV[1], or is made from ARGV[2]; it then lives
+/// for ARGV[4] seconds, or for ever if that is 0. Set rather than appended to: Redis gives a
+/// string that was appended to twice the memory it needs.
+static APPEND: Script = Script::new(
+    "local v = redis.call('GET', KEYS[1])
+if v and string.sub(v, 1, #ARGV[1]) ~= ARGV[1] then return redis.error_reply('NOTALIST') end
+local n = (v or ARGV[2]) .. ARGV[3]
+if ARGV[4] == '0' then redis.call('SET', KEYS[1], n)
+else redis.call('SET', KEYS[1], n, 'EX', ARGV[4]) end
+return v",
+);
+
+/// Puts ARGV[3] in place of the first ARGV[2] bytes, if their SHA-1 is ARGV[1]. With ARGV[4] it
+/// then lives for so many seconds (for ever if 0), without it for as long as before.
+static FOLD: Script = Script::new(
+    "local v = redis.call('GET', KEYS[1]) or ''
+local n = tonumber(ARGV[2])
+if #v < n or redis.sha1hex(string.sub(v, 1, n)) ~= ARGV[1] then return 0 end
+if n == 0 and #v > 0 then return 0 end
+v = ARGV[3] .. string.sub(v, n + 1)
+if ARGV[4] == '' then redis.call('SET', KEYS[1], v, 'KEEPTTL')
+elseif ARGV[4] == '0' then redis.call('SET', KEYS[1], v)
+else redis.call('SET', KEYS[1], v, 'EX', ARGV[4]) end
+return 1",
+);
+
+/// Entries may grow to so many bytes beside a body of so many.
+fn room_for_entries(body_bytes: usize) -> usize {
+    192 + body_bytes / 8
+}
+
+pub(super) fn reading(plan: &Plan, owner: &[u8]) -> Request {
+    let mut get = cmd("GET");
+    get.arg(plan.key(owner));
+    Request::command(get)
+}
+
+/// The list and its bytes on the server.
+pub(super) fn list(
+    plan: &Plan,
+    owner: &[u8],
+    reply: Reply,
+    now: Seconds,
+) -> Result<(List, Vec<u8>), SeenError> {
+    let Some(value) = bytes(owner, reply)? else { return Ok((List::default(), vec![])) };
+    let decoded = record::decode(&value, &plan.policy, now);
+    let (list, _) = decoded.map_err(|error| SeenError::record(owner, error))?;
+    Ok((list, value))
+}
+
+pub(super) fn appending(plan: &Plan, change: &Change<'_>, entry: &[u8]) -> Request {
+    let lasting = match change.deed {
+        Deed::Offer { lasting } => lasting,
+        _ => 0,
+    };
+    let args = vec![MAGIC.to_vec(), EMPTY.to_vec(), entry.to_vec(), plan.ttl(lasting)];
+    Request::script(&APPEND, vec![plan.key(change.owner)], args)
+}
+
+/// The request that folds a record's entries, if they have grown too long.
+pub(super) fn folding(
+    plan: &Plan,
+    owner: &[u8],
+    mut value: Vec<u8>,
+    entry: &[u8],
+    now: Seconds,
+) -> Option<Request> {
+    if value.is_empty() {
+        value.extend_from_slice(&EMPTY);
+    }
+    value.extend_from_slice(entry);
+    let (list, entry_bytes) = record::decode(&value, &plan.policy, now).ok()?;
+    if entry_bytes <= room_for_entries(value.len() - entry_bytes) {
+        return None;
+    }
+    Some(replacing(plan, owner, &value, &record::encode(&list), vec![]))
+}
+
+/// Put a record in place of another, and keep what is appended meanwhile.
+pub(super) fn replacing(
+    plan: &Plan,
+    owner: &[u8],
+    old: &[u8],
+    new: &[u8],
+    ttl: Vec<u8>,
+) -> Request {
+    let digest = sha1_smol::Sha1::from(old).digest().to_string().into_bytes();
+    let length = old.len().to_string().into_bytes();
+    Request::script(&FOLD, vec![plan.key(owner)], vec![digest, length, new.to_vec(), ttl])
+}
+
+/// A reply to `appending`: the record as it was.
+pub(super) fn appended(
+    plan: &Plan,
+    owner: &[u8],
+    reply: Reply,
+    now: Seconds,
+) -> Result<(List, Vec<u8>), SeenError> {
+    match reply {
+        Err(why) if why.contains("NOTALIST") => Err(SeenError::Refused {
+            what: format!(
+                "the key of owner {:?} holds something that is not a seen list of this release; is the prefix another program's?",
+                String::from_utf8_lossy(owner)
+            ),
+        }),
+        Err(why) => Err(refused(owner, &why)),
+        reply => list(plan, owner, reply, now),
+    }
+}

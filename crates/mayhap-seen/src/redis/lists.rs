@@ -1,0 +1,177 @@
+//! The list layout: an owner's key is a Redis list, an element a filter (`golist.rs`).
+//!
+//! Programs in Go read, change and write back, and of two at once one loses. Here a script writes
+//! only if nothing changed since it was read, and otherwise tells how things stand, for another
+//! try. Offers have no place in such a list; they live in a key beside it.
+
+use super::plan::{Plan, TRIES, bytes, refused};
+use crate::SeenError;
+use crate::backend::Change;
+use crate::golist::{self, GoList};
+use crate::list::{Deed, List};
+use crate::policy::Seconds;
+use crate::record;
+use crate::view::View;
+use mayhap_redis::redis::{Value, cmd};
+use mayhap_redis::{Reply, Request, Script};
+
+/// If the newest element is ARGV[1] and the offers are ARGV[2]: offers become ARGV[4] for ARGV[5]
+/// seconds, the newest element ARGV[6] ('' leaves either), ARGV[8…] are pushed, the list is cut to
+/// ARGV[3] and lives for ARGV[7] seconds. Otherwise: how things stand.
+static EDIT: Script = Script::new(
+    "local h = redis.call('LINDEX', KEYS[1], 0) or ''
+local o = redis.call('GET', KEYS[2]) or ''
+if h ~= ARGV[1] or o ~= ARGV[2] then
+  return {redis.call('LRANGE', KEYS[1], 0, ARGV[3] - 1), o}
+end
+if ARGV[4] ~= '' then redis.call('SET', KEYS[2], ARGV[4], 'EX', ARGV[5]) end
+if ARGV[6] ~= '' then redis.call('LSET', KEYS[1], 0, ARGV[6]) end
+for i = 8, #ARGV do redis.call('LPUSH', KEYS[1], ARGV[i]) end
+if ARGV[6] ~= '' or #ARGV >= 8 then
+  redis.call('LTRIM', KEYS[1], 0, ARGV[3] - 1)
+  if ARGV[7] == '0' then redis.call('PERSIST', KEYS[1])
+  else redis.call('EXPIRE', KEYS[1], ARGV[7]) end
+end
+return 1",
+);
+
+/// The key of an owner's offers, in the same slot of a cluster.
+///
+/// Redis hashes what stands in the first braces, if anything does. (A key with braces that are
+/// none of that kind gets another slot, and a cluster refuses offers for it.)
+pub(super) fn offers_key(key: &[u8]) -> Vec<u8> {
+    let tag = key.iter().position(|byte| *byte == b'{').and_then(|open| {
+        let close = key[open..].iter().position(|byte| *byte == b'}')?;
+        (close > 1).then_some(())
+    });
+    match tag {
+        Some(()) => [key, b":offered"].concat(),
+        None => [b"{", key, b"}:offered"].concat(),
+    }
+}
+
+pub(super) fn reading(plan: &Plan, owner: &[u8]) -> [Request; 2] {
+    let key = plan.key(owner);
+    let (mut range, mut get) = (cmd("LRANGE"), cmd("GET"));
+    range.arg(key.as_slice()).arg(0).arg(plan.policy.slices() - 1);
+    get.arg(offers_key(&key));
+    [Request::command(range), Request::command(get)]
+}
+
+/// How things stand: the elements, and the offers as they lie.
+#[derive(Clone, Default)]
+pub(super) struct Standing {
+    elements: Vec<Vec<u8>>,
+    offers: Vec<u8>,
+}
+
+impl Standing {
+    pub fn read(owner: &[u8], elements: Reply, offers: Reply) -> Result<Standing, SeenError> {
+        let elements = match elements {
+            Ok(Value::Array(values)) => values,
+            Ok(Value::Nil) => vec![],
+            Ok(value) => {
+                return Err(refused(owner, &format!("an answer of another kind: {value:?}")));
+            }
+            Err(why) => return Err(refused(owner, &why)),
+        };
+        let elements: Result<Vec<_>, _> =
+            elements.into_iter().map(|value| bytes(owner, Ok(value))).collect();
+        let elements = elements?.into_iter().map(Option::unwrap_or_default).collect();
+        Ok(Standing { elements, offers: bytes(owner, offers)?.unwrap_or_default() })
+    }
+
+    pub fn bytes(&self) -> u64 {
+        let elements: usize = self.elements.iter().map(Vec::len).sum();
+        (elements + self.offers.len()) as u64
+    }
+
+    fn offers(&self, plan: &Plan, owner: &[u8], now: Seconds) -> Result<List, SeenError> {
+        if self.offers.is_empty() {
+            return Ok(List::default());
+        }
+        let decoded = record::decode(&self.offers, &plan.policy, now);
+        decoded.map(|(list, _)| list).map_err(|error| SeenError::record(owner, error))
+    }
+
+    pub fn view(&self, plan: &Plan, owner: &[u8], now: Seconds) -> Result<View, SeenError> {
+        let offers = self.offers(plan, owner, now)?;
+        Ok(View::Go(GoList::read(&self.elements, offers, self.bytes(), &plan.policy)))
+    }
+}
+
+/// One change, tried until nobody else came between.
+pub(super) struct Try {
+    pub standing: Standing,
+    pub tries: u32,
+    pub before: Option<View>,
+}
+
+impl Try {
+    /// The request that would do it; none if there is nothing to do.
+    pub fn request(
+        &mut self,
+        plan: &Plan,
+        change: &Change<'_>,
+        now: Seconds,
+    ) -> Result<Option<Request>, SeenError> {
+        if self.tries == TRIES {
+            return Err(SeenError::Contended { owner: change.owner.to_vec(), tries: TRIES });
+        }
+        self.tries += 1;
+        let view = self.standing.view(plan, change.owner, now)?;
+        let mut places = vec![];
+        let mut at = 0;
+        view.ask(change.ids, change.hashes, |is_marked, is_offered| {
+            if change.deed == Deed::Mark || !(is_marked || is_offered) {
+                places.push(at);
+            }
+            at += 1;
+        });
+        let (mut marked, mut offers, mut lasts) = (vec![], vec![], 0);
+        if let Deed::Offer { lasting } = change.deed {
+            let mut list = self.standing.offers(plan, change.owner, now)?;
+            let hashes: Vec<_> = places.iter().map(|at| change.hashes[*at]).collect();
+            list.apply(&Deed::Offer { lasting }, &hashes, &plan.policy, now);
+            if !hashes.is_empty() {
+                offers = record::encode(&list);
+                lasts = list.expires(&plan.policy).unwrap_or(now).saturating_sub(now).max(1);
+            }
+        } else {
+            marked = places.iter().map(|at| change.ids[*at]).collect();
+        }
+        self.before = Some(view);
+        let head = self.standing.elements.first().map(Vec::as_slice);
+        let edit = golist::mark(head, &marked, &plan.policy);
+        if offers.is_empty() && edit == golist::Edit::default() {
+            return Ok(None);
+        }
+        let key = plan.key(change.owner);
+        let mut args = vec![
+            head.unwrap_or_default().to_vec(),
+            self.standing.offers.clone(),
+            plan.policy.slices().to_string().into_bytes(),
+            offers,
+            lasts.to_string().into_bytes(),
+            edit.head.unwrap_or_default(),
+            plan.ttl(0),
+        ];
+        args.extend(edit.pushed);
+        Ok(Some(Request::script(&EDIT, vec![key.clone(), offers_key(&key)], args)))
+    }
+
+    /// Whether it is done; otherwise it is known how things stand now.
+    pub fn reply(&mut self, owner: &[u8], reply: Reply) -> Result<bool, SeenError> {
+        match reply {
+            Ok(Value::Int(1)) => Ok(true),
+            Ok(Value::Array(mut parts)) if parts.len() == 2 => {
+                let offers = parts.pop().unwrap_or(Value::Nil);
+                let elements = parts.pop().unwrap_or(Value::Nil);
+                self.standing = Standing::read(owner, Ok(elements), Ok(offers))?;
+                Ok(false)
+            }
+            Ok(value) => Err(refused(owner, &format!("an answer of another kind: {value:?}"))),
+            Err(why) => Err(refused(owner, &why)),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What to ask a server for each thing to be done, and what its answers mean. No socket here.
+
+use super::lists::{self, Standing};
+use super::{Layout, compact};
+use crate::SeenError;
+use crate::list::List;
+use crate::policy::{Policy, Seconds};
+use crate::record;
+use crate::view::View;
+use mayhap_redis::redis::{Value, cmd};
+use mayhap_redis::{Reply, Request};
+
+/// How often something is tried while others change the same list.
+pub(super) const TRIES: u32 = 64;
+
+/// How lists are kept on a server.
+#[derive(Clone)]
+pub(super) struct Plan {
+    pub policy: Policy,
+    pub layout: Layout,
+    pub prefix: Vec<u8>,
+}
+
+impl Plan {
+    pub fn key(&self, owner: &[u8]) -> Vec<u8> {
+        [&self.prefix, owner].concat()
+    }
+
+    /// Whose key it is, if it is one of ours.
+    pub fn owner<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
+        key.strip_prefix(self.prefix.as_slice())
+    }
+
+    /// All our keys, for `SCAN`.
+    pub fn glob(&self) -> Vec<u8> {
+        let mut glob = vec![];
+        for byte in &self.prefix {
+            if b"*?[]^\\".contains(byte) {
+                glob.push(b'\\');
+            }
+            glob.push(*byte);
+        }
+        glob.push(b'*');
+        glob
+    }
+
+    /// Seconds a key lives, as scripts take them: long enough for the list and for an offer.
+    pub fn ttl(&self, lasting: Seconds) -> Vec<u8> {
+        let seconds = self.policy.idle().map_or(0, |idle| idle.max(lasting));
+        // A server counts milliseconds since 1970 in 63 bits.
+        seconds.min(1 << 40).to_string().into_bytes()
+    }
+
+    pub fn reading(&self, owners: &[&[u8]]) -> Vec<Request> {
+        match self.layout {
+            Layout::Compact => owners.iter().map(|owner| compact::reading(self, owner)).collect(),
+            Layout::List => owners.iter().flat_map(|owner| lists::reading(self, owner)).collect(),
+        }
+    }
+
+    pub fn views(
+        &self,
+        owners: &[&[u8]],
+        replies: Vec<Reply>,
+        now: Seconds,
+    ) -> Result<Vec<View>, SeenError> {
+        Ok(self.all(owners, replies, now)?.into_iter().map(|(view, _)| view).collect())
+    }
+
+    /// Those of these keys that are lists: others may live on the same server.
+    pub fn found<'a>(
+        &self,
+        owners: &[&'a [u8]],
+        replies: Vec<Reply>,
+        now: Seconds,
+    ) -> Result<Vec<(&'a [u8], View, u64)>, SeenError> {
+        let mut found = vec![];
+        let per_owner = self.replies_per_owner();
+        let mut replies = replies.into_iter();
+        for owner in owners {
+            let replies: Vec<Reply> = replies.by_ref().take(per_owner).collect();
+            match self.all(&[owner], replies, now) {
+                Ok(mut views) => {
+                    if let Some((view, bytes)) = views.pop().filter(|(view, _)| !view.is_empty()) {
+                        found.push((*owner, view, bytes));
+                    }
+                }
+                Err(SeenError::Record { .. } | SeenError::Refused { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
+    fn replies_per_owner(&self) -> usize {
+        match self.layout {
+            Layout::Compact => 1,
+            Layout::List => 2,
+        }
+    }
+
+    fn all(
+        &self,
+        owners: &[&[u8]],
+        replies: Vec<Reply>,
+        now: Seconds,
+    ) -> Result<Vec<(View, u64)>, SeenError> {
+        match self.layout {
+            Layout::Compact => {
+                let pairs = owners.iter().zip(replies);
+                let read = pairs.map(|(owner, reply)| compact::list(self, owner, reply, now));
+                read.map(|read| read.map(|(list, value)| (View::List(list), value.len() as u64)))
+                    .collect()
+            }
+            Layout::List => {
+                let mut replies = replies.into_iter();
+                let mut next = || replies.next().unwrap_or(Ok(Value::Nil));
+                let read = |owner: &&[u8]| {
+                    let standing = Standing::read(owner, next(), next())?;
+                    Ok((standing.view(self, owner, now)?, standing.bytes()))
+                };
+                owners.iter().map(read).collect()
+            }
+        }
+    }
+
+    pub fn forgetting(&self, owner: &[u8]) -> Request {
+        let mut del = cmd("DEL");
+        let key = self.key(owner);
+        del.arg(key.as_slice());
+        if self.layout == Layout::List {
+            del.arg(lists::offers_key(&key));
+        }
+        Request::command(del)
+    }
+
+    pub fn forgotten(&self, replies: &[Reply]) -> Result<bool, SeenError> {
+        match replies {
+            [Ok(Value::Int(count))] => Ok(*count > 0),
+            replies => Err(strange("DEL", replies)),
+        }
+    }
+
+    pub fn merging(
+        &self,
+        owner: &[u8],
+        other: &List,
+        replies: Vec<Reply>,
+        now: Seconds,
+    ) -> Result<Request, SeenError> {
+        match self.layout {
+            Layout::Compact => {
+                let reply = replies.into_iter().next().unwrap_or(Ok(Value::Nil));
+                let (mut list, old) = compact::list(self, owner, reply, now)?;
+                list.merge(other.clone(), &self.policy, now);
+                let new = record::encode(&list);
+                Ok(compact::replacing(self, owner, &old, &new, self.ttl(0)))
+            }
+            Layout::List => Err(SeenError::Layout {
+                what: "a list of Go filters takes no imports: its filters cannot hold our ids; import into layout=compact",
+            }),
+        }
+    }
+
+    pub fn is_merged(&self, replies: &[Reply]) -> Result<bool, SeenError> {
+        match replies {
+            [Ok(Value::Int(done))] => Ok(*done == 1),
+            replies => Err(strange("merge", replies)),
+        }
+    }
+}
+
+/// A string, or nothing.
+pub(super) fn bytes(owner: &[u8], reply: Reply) -> Result<Option<Vec<u8>>, SeenError> {
+    match reply {
+        Ok(Value::Nil) => Ok(None),
+        Ok(Value::BulkString(bytes)) => Ok(Some(bytes)),
+        Ok(Value::SimpleString(text)) => Ok(Some(text.into_bytes())),
+        Ok(value) => Err(refused(owner, &format!("an answer of another kind: {value:?}"))),
+        Err(why) => Err(refused(owner, &why)),
+    }
+}
+
+pub(super) fn refused(owner: &[u8], why: &str) -> SeenError {
+    let owner = String::from_utf8_lossy(owner);
+    let hint = if why.contains("WRONGTYPE") || why.contains("wrong kind") {
+        "; the key holds another type: is it the other layout (layout=list or layout=compact)?"
+    } else {
+        ""
+    };
+    SeenError::Refused { what: format!("owner {owner:?}: {why}{hint}") }
+}
+
+fn strange(what: &str, replies: &[Reply]) -> SeenError {
+    match replies {
+        [Err(why), ..] => SeenError::Refused { what: why.clone() },
+        replies => SeenError::Refused { what: format!("an unknown answer to {what}: {replies:?}") },
+    }
+}

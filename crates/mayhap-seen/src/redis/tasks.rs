@@ -1,0 +1,219 @@
+//! The same door for async programs, on Tokio.
+
+use super::changing::Changing;
+use super::plan::{Plan, TRIES};
+use super::{Options, error};
+use crate::SeenError;
+use crate::backend::Clock;
+use crate::call::{Call, check_owner, hash_ids};
+use crate::list::{Deed, Explanation};
+use crate::policy::{Policy, Seconds};
+use crate::record;
+use crate::seen::places;
+use crate::view::View;
+use mayhap_redis::AsyncPool;
+
+/// Who has seen what, for async programs: [`Seen`](crate::Seen) on Redis, with the same promises.
+///
+/// Cheap to clone: all clones share one connection, and any number of tasks may use it at once.
+///
+/// ```no_run
+/// use mayhap_seen::redis::AsyncSeen;
+/// # async fn example() -> Result<(), mayhap_seen::SeenError> {
+/// let seen = AsyncSeen::open("redis://127.0.0.1:6379/0").await?;
+/// let candidates = ["a1", "a2"];
+/// let fresh = seen.unseen(b"user-1", &candidates).await?;
+/// seen.mark(b"user-1", &fresh).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct AsyncSeen {
+    pool: AsyncPool,
+    plan: Plan,
+    clock: Clock,
+    fail_open: bool,
+}
+
+impl AsyncSeen {
+    /// Lists at this URL, by the default policy.
+    pub async fn open(url: &str) -> Result<AsyncSeen, SeenError> {
+        AsyncSeen::open_with(Options::parse(url)?).await
+    }
+
+    /// The same with a say in how.
+    pub async fn open_with(options: Options) -> Result<AsyncSeen, SeenError> {
+        let (plan, clock) = (options.plan(), options.clock);
+        let pool = AsyncPool::new(options.address).await.map_err(error)?;
+        Ok(AsyncSeen { pool, plan, clock, fail_open: false })
+    }
+
+    /// When the server is away, show rather than hide: nothing counts as seen and marks are let
+    /// go, instead of an error.
+    pub fn with_fail_open(self, fail_open: bool) -> AsyncSeen {
+        AsyncSeen { fail_open, ..self }
+    }
+
+    /// The rules lists live by.
+    pub fn policy(&self) -> &Policy {
+        &self.plan.policy
+    }
+
+    /// See [`Seen::unseen`](crate::Seen::unseen).
+    pub async fn unseen<'a, I: AsRef<[u8]>>(
+        &self,
+        owner: &[u8],
+        candidates: &'a [I],
+    ) -> Result<Vec<&'a I>, SeenError> {
+        Ok(self.unseen_many(&[(owner, candidates)]).await?.pop().unwrap_or_default())
+    }
+
+    /// See [`Seen::unseen_many`](crate::Seen::unseen_many).
+    pub async fn unseen_many<'a, I: AsRef<[u8]>>(
+        &self,
+        asked: &[(&[u8], &'a [I])],
+    ) -> Result<Vec<Vec<&'a I>>, SeenError> {
+        let calls = self.calls(asked)?;
+        let owners: Vec<&[u8]> = calls.iter().map(|call| call.owner).collect();
+        let views = self.open_if_away(self.read(&owners).await)?;
+        Ok(places(asked, &calls, views, Call::unseen))
+    }
+
+    /// See [`Seen::mark`](crate::Seen::mark).
+    pub async fn mark<I: AsRef<[u8]>>(&self, owner: &[u8], ids: &[I]) -> Result<u64, SeenError> {
+        Ok(self.mark_many(&[(owner, ids)]).await?[0])
+    }
+
+    /// See [`Seen::mark_many`](crate::Seen::mark_many).
+    pub async fn mark_many<I: AsRef<[u8]>>(
+        &self,
+        shown: &[(&[u8], &[I])],
+    ) -> Result<Vec<u64>, SeenError> {
+        let calls = self.calls(shown)?;
+        let views = self.change(&calls, Deed::Mark).await?;
+        Ok(match views {
+            Some(views) => {
+                calls.iter().zip(&views).map(|(call, view)| call.new_ids(view)).collect()
+            }
+            None => vec![0; calls.len()],
+        })
+    }
+
+    /// See [`Seen::mark_unseen`](crate::Seen::mark_unseen).
+    pub async fn mark_unseen<'a, I: AsRef<[u8]>>(
+        &self,
+        owner: &[u8],
+        candidates: &'a [I],
+    ) -> Result<Vec<&'a I>, SeenError> {
+        self.take(owner, candidates, Deed::MarkUnseen).await
+    }
+
+    /// See [`Seen::offer`](crate::Seen::offer).
+    pub async fn offer<'a, I: AsRef<[u8]>>(
+        &self,
+        owner: &[u8],
+        candidates: &'a [I],
+        lasting: Seconds,
+    ) -> Result<Vec<&'a I>, SeenError> {
+        self.take(owner, candidates, Deed::Offer { lasting }).await
+    }
+
+    /// See [`Seen::confirm`](crate::Seen::confirm).
+    pub async fn confirm<I: AsRef<[u8]>>(&self, owner: &[u8], ids: &[I]) -> Result<u64, SeenError> {
+        self.mark(owner, ids).await
+    }
+
+    /// See [`Seen::forget`](crate::Seen::forget).
+    pub async fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
+        check_owner(self.policy(), owner)?;
+        let replies = self.pool.ask(&[self.plan.forgetting(owner)]).await.map_err(error)?;
+        self.plan.forgotten(&replies)
+    }
+
+    /// See [`Seen::explain`](crate::Seen::explain).
+    pub async fn explain(&self, owner: &[u8], id: &[u8]) -> Result<Explanation, SeenError> {
+        Ok(self.view(owner).await?.explain(id, hash_ids(owner, &[id])[0]))
+    }
+
+    /// See [`Seen::export`](crate::Seen::export).
+    pub async fn export(&self, owner: &[u8]) -> Result<Option<Vec<u8>>, SeenError> {
+        self.view(owner).await?.export()
+    }
+
+    /// See [`Seen::import`](crate::Seen::import).
+    pub async fn import(&self, owner: &[u8], bytes: &[u8]) -> Result<(), SeenError> {
+        check_owner(self.policy(), owner)?;
+        let now = (self.clock)();
+        let (list, _) = record::decode(bytes, self.policy(), now)
+            .map_err(|error| SeenError::record(owner, error))?;
+        if list.is_empty() {
+            return Ok(());
+        }
+        for _ in 0..TRIES {
+            let replies = self.pool.ask(&self.plan.reading(&[owner])).await.map_err(error)?;
+            let request = self.plan.merging(owner, &list, replies, now)?;
+            let replies = self.pool.ask(&[request]).await.map_err(error)?;
+            if self.plan.is_merged(&replies)? {
+                return Ok(());
+            }
+        }
+        Err(SeenError::Contended { owner: owner.to_vec(), tries: TRIES })
+    }
+
+    async fn view(&self, owner: &[u8]) -> Result<View, SeenError> {
+        check_owner(self.policy(), owner)?;
+        Ok(self.read(&[owner]).await?.pop().unwrap_or_default())
+    }
+
+    async fn read(&self, owners: &[&[u8]]) -> Result<Vec<View>, SeenError> {
+        let replies = self.pool.ask(&self.plan.reading(owners)).await.map_err(error)?;
+        self.plan.views(owners, replies, (self.clock)())
+    }
+
+    async fn take<'a, I: AsRef<[u8]>>(
+        &self,
+        owner: &[u8],
+        candidates: &'a [I],
+        deed: Deed,
+    ) -> Result<Vec<&'a I>, SeenError> {
+        let asked = [(owner, candidates)];
+        let calls = self.calls(&asked)?;
+        let views = self.change(&calls, deed).await?;
+        Ok(places(&asked, &calls, views, Call::unseen_once).pop().unwrap_or_default())
+    }
+
+    fn calls<'a, I: AsRef<[u8]>>(
+        &self,
+        asked: &[(&'a [u8], &'a [I])],
+    ) -> Result<Vec<Call<'a>>, SeenError> {
+        asked.iter().map(|(owner, ids)| Call::new(self.policy(), owner, ids)).collect()
+    }
+
+    async fn change(&self, calls: &[Call<'_>], deed: Deed) -> Result<Option<Vec<View>>, SeenError> {
+        let changes: Vec<_> = calls.iter().map(|call| call.change(deed.clone())).collect();
+        let mut changing = Changing::new(&self.plan, &changes, (self.clock)());
+        loop {
+            let requests = changing.requests()?;
+            if requests.is_empty() {
+                return Ok(Some(changing.before()));
+            }
+            match self.pool.ask(&requests).await {
+                Ok(replies) => changing.replies(replies)?,
+                // All is done but the tidying.
+                Err(_) if changing.is_settled() => return Ok(Some(changing.before())),
+                Err(link) => return self.open_if_away(Err(error(link))),
+            }
+        }
+    }
+
+    /// Nothing instead of an error, where the server is away and we fail open.
+    fn open_if_away(
+        &self,
+        views: Result<Vec<View>, SeenError>,
+    ) -> Result<Option<Vec<View>>, SeenError> {
+        match views {
+            Err(SeenError::Away { .. }) if self.fail_open => Ok(None),
+            views => views.map(Some),
+        }
+    }
+}

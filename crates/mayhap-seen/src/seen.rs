@@ -1,0 +1,261 @@
+//! The front door: what a recommender calls.
+
+use crate::SeenError;
+use crate::backend::Backend;
+use crate::call::{Call, check_owner, hash_ids};
+use crate::list::{Deed, Explanation};
+use crate::policy::{Policy, Seconds};
+use crate::record;
+use crate::view::{ListStats, View};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Who has seen what.
+///
+/// Owners and ids are bytes of any kind. A marked id is never reported unseen while its slice
+/// lives; an unseen one is taken for seen at most as often as the policy's rate. All methods take
+/// `&self` and may be called from many threads.
+///
+/// ```
+/// use mayhap_seen::{Embedded, Seen};
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("seen.redb");
+/// let seen = Seen::new(Embedded::open(&path)?);
+/// assert_eq!(seen.mark(b"user-1", &["a1", "a2"])?, 2);
+/// assert_eq!(seen.mark(b"user-1", &["a2", "a3"])?, 1);
+/// assert_eq!(seen.unseen(b"user-1", &["a1", "a4", "a3", "a5"])?, [&"a4", &"a5"]);
+/// assert_eq!(seen.unseen(b"user-2", &["a1"])?, [&"a1"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Seen<B> {
+    backend: B,
+    fail_open: bool,
+    failures: AtomicU64,
+}
+
+/// A whole store in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StoreStats {
+    /// Owners with a list.
+    pub owners: u64,
+    /// Ids in all lists.
+    pub ids: u64,
+    /// Ids on offer.
+    pub offered: u64,
+    /// Bytes of all lists, without the store's own.
+    pub bytes: u64,
+    /// The largest list.
+    pub largest_bytes: u64,
+}
+
+impl<B: Backend> Seen<B> {
+    /// The lists of this backend.
+    pub fn new(backend: B) -> Seen<B> {
+        Seen { backend, fail_open: false, failures: AtomicU64::new(0) }
+    }
+
+    /// When the store is away, show rather than hide: nothing counts as seen and marks are let
+    /// go, instead of an error. [`failures`](Seen::failures) counts them.
+    pub fn with_fail_open(self, fail_open: bool) -> Seen<B> {
+        Seen { fail_open, ..self }
+    }
+
+    /// Calls that failed open so far.
+    pub fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
+    }
+
+    /// Where the lists are kept.
+    pub fn backend(&self) -> &B {
+        &self.backend
+    }
+
+    /// The rules lists live by.
+    pub fn policy(&self) -> &Policy {
+        self.backend.policy()
+    }
+
+    /// Those of the candidates the owner has not seen, in order.
+    pub fn unseen<'a, I: AsRef<[u8]>>(
+        &self,
+        owner: &[u8],
+        candidates: &'a [I],
+    ) -> Result<Vec<&'a I>, SeenError> {
+        Ok(self.unseen_many(&[(owner, candidates)])?.pop().unwrap_or_default())
+    }
+
+    /// [`unseen`](Seen::unseen) for many owners at once: one trip to the store for all.
+    pub fn unseen_many<'a, I: AsRef<[u8]>>(
+        &self,
+        asked: &[(&[u8], &'a [I])],
+    ) -> Result<Vec<Vec<&'a I>>, SeenError> {
+        let calls = self.calls(asked)?;
+        let owners: Vec<&[u8]> = calls.iter().map(|call| call.owner).collect();
+        let views = self.open(self.backend.read(&owners))?;
+        Ok(places(asked, &calls, views, Call::unseen))
+    }
+
+    /// The owner has seen these. How many were new?
+    pub fn mark<I: AsRef<[u8]>>(&self, owner: &[u8], ids: &[I]) -> Result<u64, SeenError> {
+        Ok(self.mark_many(&[(owner, ids)])?[0])
+    }
+
+    /// [`mark`](Seen::mark) for many owners at once. An owner may come more than once.
+    pub fn mark_many<I: AsRef<[u8]>>(
+        &self,
+        shown: &[(&[u8], &[I])],
+    ) -> Result<Vec<u64>, SeenError> {
+        let calls = self.calls(shown)?;
+        Ok(match self.change(&calls, &Deed::Mark)? {
+            Some(views) => {
+                calls.iter().zip(&views).map(|(call, view)| call.new_ids(view)).collect()
+            }
+            None => vec![0; calls.len()],
+        })
+    }
+
+    /// Filter and mark in one step: of two calls at once, each id is given to one of them only.
+    pub fn mark_unseen<'a, I: AsRef<[u8]>>(
+        &self,
+        owner: &[u8],
+        candidates: &'a [I],
+    ) -> Result<Vec<&'a I>, SeenError> {
+        self.take(owner, candidates, &Deed::MarkUnseen)
+    }
+
+    /// The first of two phases: those not seen yet, which count as seen for a while.
+    ///
+    /// Call [`confirm`](Seen::confirm) with those that were really shown; the others come back
+    /// when the time is over. An offer is not prolonged by offering again.
+    pub fn offer<'a, I: AsRef<[u8]>>(
+        &self,
+        owner: &[u8],
+        candidates: &'a [I],
+        lasting: Seconds,
+    ) -> Result<Vec<&'a I>, SeenError> {
+        self.take(owner, candidates, &Deed::Offer { lasting })
+    }
+
+    /// The second phase: these were really shown, so they are seen for good.
+    ///
+    /// The same as [`mark`](Seen::mark): it is never too late, and what was not offered is marked
+    /// as well.
+    pub fn confirm<I: AsRef<[u8]>>(&self, owner: &[u8], ids: &[I]) -> Result<u64, SeenError> {
+        self.mark(owner, ids)
+    }
+
+    /// Forget all about an owner; true if there was something.
+    pub fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
+        check_owner(self.policy(), owner)?;
+        self.backend.forget(owner)
+    }
+
+    /// Why is this id hidden from the owner, or is it not?
+    pub fn explain(&self, owner: &[u8], id: &[u8]) -> Result<Explanation, SeenError> {
+        Ok(self.view(owner)?.explain(id, hash_ids(owner, &[id])[0]))
+    }
+
+    /// The owner's list in bytes, to be kept or given to [`import`](Seen::import) elsewhere;
+    /// nothing if there is none. Ids are salted with the owner, so it is of use for this owner
+    /// only.
+    pub fn export(&self, owner: &[u8]) -> Result<Option<Vec<u8>>, SeenError> {
+        self.view(owner)?.export()
+    }
+
+    /// Visit all owners with the bytes [`export`](Seen::export) would give.
+    pub fn export_all(
+        &self,
+        visit: &mut dyn FnMut(&[u8], Vec<u8>) -> Result<(), SeenError>,
+    ) -> Result<(), SeenError> {
+        self.backend.each(&mut |owner, view, _| match view.export()? {
+            Some(bytes) => visit(owner, bytes),
+            None => Ok(()),
+        })
+    }
+
+    /// Remember also what exported bytes remember, as far as the policy has room.
+    pub fn import(&self, owner: &[u8], bytes: &[u8]) -> Result<(), SeenError> {
+        check_owner(self.policy(), owner)?;
+        let now = self.backend.now();
+        let (list, _) = record::decode(bytes, self.policy(), now)
+            .map_err(|error| SeenError::record(owner, error))?;
+        if list.is_empty() { Ok(()) } else { self.backend.merge(owner, list) }
+    }
+
+    /// One owner in numbers; nothing if there is no list.
+    pub fn stats_of(&self, owner: &[u8]) -> Result<Option<ListStats>, SeenError> {
+        let view = self.view(owner)?;
+        Ok((!view.is_empty()).then(|| view.stats(self.policy(), view.bytes())))
+    }
+
+    /// The whole store in numbers. Reads all of it.
+    pub fn stats(&self) -> Result<StoreStats, SeenError> {
+        let mut sum = StoreStats::default();
+        self.backend.each(&mut |_, view, bytes| {
+            let list = view.stats(self.backend.policy(), bytes);
+            sum.owners += 1;
+            sum.ids += list.ids;
+            sum.offered += list.offered;
+            sum.bytes += bytes;
+            sum.largest_bytes = sum.largest_bytes.max(bytes);
+            Ok(())
+        })?;
+        Ok(sum)
+    }
+
+    /// Return when all that was marked is as safe as the backend can make it.
+    pub fn flush(&self) -> Result<(), SeenError> {
+        self.backend.flush()
+    }
+
+    fn view(&self, owner: &[u8]) -> Result<View, SeenError> {
+        check_owner(self.policy(), owner)?;
+        Ok(self.backend.read(&[owner])?.pop().unwrap_or_default())
+    }
+
+    fn take<'a, I: AsRef<[u8]>>(
+        &self,
+        owner: &[u8],
+        candidates: &'a [I],
+        deed: &Deed,
+    ) -> Result<Vec<&'a I>, SeenError> {
+        let asked = [(owner, candidates)];
+        let calls = self.calls(&asked)?;
+        let views = self.change(&calls, deed)?;
+        Ok(places(&asked, &calls, views, Call::unseen_once).pop().unwrap_or_default())
+    }
+
+    fn calls<'a, I: AsRef<[u8]>>(
+        &self,
+        asked: &[(&'a [u8], &'a [I])],
+    ) -> Result<Vec<Call<'a>>, SeenError> {
+        asked.iter().map(|(owner, ids)| Call::new(self.policy(), owner, ids)).collect()
+    }
+
+    fn change(&self, calls: &[Call<'_>], deed: &Deed) -> Result<Option<Vec<View>>, SeenError> {
+        let changes: Vec<_> = calls.iter().map(|call| call.change(deed.clone())).collect();
+        self.open(self.backend.change(&changes))
+    }
+
+    /// Nothing instead of an error, where the store is away and we fail open.
+    fn open(&self, views: Result<Vec<View>, SeenError>) -> Result<Option<Vec<View>>, SeenError> {
+        match views {
+            Err(SeenError::Away { .. }) if self.fail_open => {
+                self.failures.fetch_add(1, Ordering::Relaxed);
+                Ok(None)
+            }
+            views => views.map(Some),
+        }
+    }
+}
+
+/// The ids at the places that `which` finds; all of them where there are no views.
+pub(crate) fn places<'a, 'c, I>(
+    asked: &[(&[u8], &'a [I])],
+    calls: &[Call<'c>],
+    views: Option<Vec<View>>,
+    which: fn(&Call<'c>, &View) -> Vec<usize>,
+) -> Vec<Vec<&'a I>> {
+    let views = views.unwrap_or_else(|| vec![View::default(); calls.len()]);
+    let found = calls.iter().zip(&views).map(|(call, view)| which(call, view));
+    found.zip(asked).map(|(at, (_, ids))| at.into_iter().map(|at| &ids[at]).collect()).collect()
+}

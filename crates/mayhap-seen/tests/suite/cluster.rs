@@ -1,0 +1,137 @@
+//! A cluster of three masters and their replicas, and one of them dying.
+
+use crate::server::{free_port, is_here};
+use mayhap_redis::redis::{Client, Connection, cmd};
+use mayhap_seen::Seen;
+use mayhap_seen::redis::Redis;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+struct Node {
+    port: u16,
+    child: Child,
+    _dir: tempfile::TempDir,
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+impl Node {
+    fn start() -> Node {
+        // The bus needs the port 10000 above.
+        let port = std::iter::repeat_with(free_port).find(|port| *port < 50_000).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let child = Command::new("redis-server")
+            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
+            .args(["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"])
+            .args(["--repl-diskless-sync-delay", "0", "--cluster-replica-validity-factor", "0"])
+            .arg("--dir")
+            .arg(dir.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let node = Node { port, child, _dir: dir };
+        wait("a node to answer", || node.try_connection().is_some());
+        node
+    }
+
+    fn try_connection(&self) -> Option<Connection> {
+        let client = Client::open(format!("redis://127.0.0.1:{}", self.port)).unwrap();
+        client.get_connection_with_timeout(Duration::from_secs(1)).ok()
+    }
+
+    fn connection(&self) -> Connection {
+        self.try_connection().unwrap()
+    }
+
+    fn knows(&self, what: &str) -> bool {
+        let info: String = cmd("CLUSTER").arg("INFO").query(&mut self.connection()).unwrap();
+        info.contains(what)
+    }
+
+    fn is_replicating(&self) -> bool {
+        let info: String = cmd("INFO").arg("replication").query(&mut self.connection()).unwrap();
+        info.contains("role:slave") && info.contains("master_link_status:up")
+    }
+}
+
+fn wait(what: &str, mut until: impl FnMut() -> bool) {
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !until() {
+        assert!(Instant::now() < patience, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn cluster() -> Vec<Node> {
+    let nodes: Vec<Node> = (0..6).map(|_| Node::start()).collect();
+    for node in &nodes[1..] {
+        let mut first = nodes[0].connection();
+        cmd("CLUSTER").arg("MEET").arg("127.0.0.1").arg(node.port).exec(&mut first).unwrap();
+    }
+    for (node, (first, last)) in nodes.iter().zip([(0, 5460), (5461, 10_922), (10_923, 16_383)]) {
+        let mut connection = node.connection();
+        cmd("CLUSTER").arg("ADDSLOTSRANGE").arg(first).arg(last).exec(&mut connection).unwrap();
+    }
+    wait("all to know each other", || nodes.iter().all(|node| node.knows("cluster_known_nodes:6")));
+    for (master, replica) in nodes[..3].iter().zip(&nodes[3..]) {
+        let id: String = cmd("CLUSTER").arg("MYID").query(&mut master.connection()).unwrap();
+        let replicate = || cmd("CLUSTER").arg("REPLICATE").arg(&id).exec(&mut replica.connection());
+        wait("a replica to know its master", || replicate().is_ok());
+    }
+    wait("the cluster to stand", || nodes.iter().all(|node| node.knows("cluster_state:ok")));
+    wait("the replicas to follow", || nodes[3..].iter().all(Node::is_replicating));
+    nodes
+}
+
+#[test]
+fn a_cluster_that_loses_a_master_works_on() {
+    if !is_here() {
+        return;
+    }
+    let mut nodes = cluster();
+    let url = |layout: &str| {
+        let hosts: Vec<String> = nodes.iter().map(|n| format!("127.0.0.1:{}", n.port)).collect();
+        format!("redis+cluster://{}?layout={layout}&prefix={layout}:", hosts.join(","))
+    };
+    let stores = ["compact", "list"].map(|layout| Seen::new(Redis::open(&url(layout)).unwrap()));
+    let owners: Vec<String> = (0..120).map(|n| format!("user-{n}")).collect();
+    for seen in &stores {
+        let ids = ["a", "b"];
+        let shown: Vec<(&[u8], &[&str])> =
+            owners.iter().map(|o| (o.as_bytes(), &ids[..])).collect();
+        assert_eq!(seen.mark_many(&shown).unwrap(), vec![2; owners.len()]);
+        assert_eq!(seen.offer(b"user-7", &["c"], 1000).unwrap(), [&"c"]);
+        assert_eq!(seen.stats().unwrap().owners, 120);
+    }
+    // Every master got some: replicas have them before the master goes.
+    for node in &nodes[..3] {
+        let keys: u64 = cmd("DBSIZE").query(&mut node.connection()).unwrap();
+        assert!(keys > 20, "{keys} keys on one node");
+        let followed: u64 = cmd("WAIT").arg(1).arg(5000).query(&mut node.connection()).unwrap();
+        assert_eq!(followed, 1);
+    }
+    drop(nodes.remove(0));
+    let promoted = |node: &Node| {
+        let info: String = cmd("INFO").arg("replication").query(&mut node.connection()).unwrap();
+        info.contains("role:master")
+    };
+    wait("the replica to take over", || {
+        promoted(&nodes[2]) && nodes.iter().all(|node| node.knows("cluster_state:ok"))
+    });
+    for seen in &stores {
+        for owner in &owners {
+            assert!(seen.unseen(owner.as_bytes(), &["a", "b"]).unwrap().is_empty(), "{owner}");
+            assert_eq!(seen.mark(owner.as_bytes(), &["d"]).unwrap(), 1, "{owner}");
+        }
+        let asked: Vec<(&[u8], &[&str])> =
+            owners.iter().map(|o| (o.as_bytes(), &["d", "e"][..])).collect();
+        assert_eq!(seen.unseen_many(&asked).unwrap(), vec![vec![&"e"]; owners.len()]);
+    }
+}

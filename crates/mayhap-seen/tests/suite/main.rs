@@ -1,0 +1,13 @@
+//! One suite over every backend and layout, against real servers and real files.
+
+mod behaviour;
+mod cluster;
+mod crash;
+mod crowd;
+mod lists;
+mod model;
+mod seed;
+mod server;
+mod sizes;
+mod stores;
+mod tasks;
