@@ -1,18 +1,38 @@
 //! Asking filters about keys, on whichever thread has read them.
 
 use crate::filter_file::FilterFile;
+use crate::foreign::ForeignFile;
+use mayhap::format::Section;
 use mayhap::{AnyFilter, Contains, Decider, Hash, Native, Scheme};
 use mayhap_store::exact::{ExactSet, Hashing128};
-use mayhap_store::keys::Task;
+use mayhap_store::keys::{Collecting, KeyBytes, Task};
+use mayhap_store::map::Mapped;
+
+/// A filter to be asked.
+#[derive(Clone, Copy)]
+pub enum Asked<'f> {
+    /// One of ours.
+    Ours(&'f AnyFilter<Section<Mapped>>),
+    /// Another program's.
+    Foreign(&'f ForeignFile),
+}
+
+impl<'f> From<&'f FilterFile> for Asked<'f> {
+    fn from(file: &'f FilterFile) -> Asked<'f> {
+        Asked::Ours(&file.filter)
+    }
+}
 
 /// The question to one or more filters, the allow list left out.
 pub struct Asking<'f> {
-    filters: &'f [FilterFile],
+    filters: Vec<Asked<'f>>,
     /// For each filter the lane its hashes are in: filters that hash alike share one.
     lanes: Vec<Option<usize>>,
     schemes: Vec<Native>,
-    /// Whether some filter wants the keys themselves.
+    /// Whether some filter is an exact set, and wants integers.
     wants_ids: bool,
+    /// Whether some filter is another program's, and hashes for itself.
+    wants_keys: bool,
     except: Option<&'f ExactSet>,
     now_ms: u64,
 }
@@ -23,6 +43,8 @@ pub struct Answers {
     hashes: Vec<Vec<Hash>>,
     /// The integers that keys are, for exact sets.
     ids: Vec<Option<u64>>,
+    /// The keys themselves, for other programs' filters.
+    keys: KeyBytes,
     /// 128-bit hashes, for the allow list.
     exact: Vec<u128>,
     /// For each filter, for each key: may it be in?
@@ -49,7 +71,7 @@ impl<'f> Asking<'f> {
     /// What the answer of a cascade about key `i` rests on; `None` for other kinds, which have
     /// but one ground, and for keys of the allow list, which are not asked about.
     pub fn decided_by(&self, out: &Answers, filter: usize, i: usize) -> Option<Decider> {
-        let AnyFilter::Cascade(cascade) = &self.filters[filter].filter else { return None };
+        let Asked::Ours(AnyFilter::Cascade(cascade)) = self.filters[filter] else { return None };
         let excepted =
             self.except.zip(out.exact.get(i)).is_some_and(|(list, key)| list.contains(*key));
         let hash = out.hashes.get(self.lanes[filter]?)?.get(i)?;
@@ -57,10 +79,16 @@ impl<'f> Asking<'f> {
     }
 
     /// Ask these, as of now; keys of `except` are in none of them.
-    pub fn new(filters: &'f [FilterFile], except: Option<&'f ExactSet>, now_ms: u64) -> Asking<'f> {
+    pub fn new(
+        filters: impl IntoIterator<Item = impl Into<Asked<'f>>>,
+        except: Option<&'f ExactSet>,
+        now_ms: u64,
+    ) -> Asking<'f> {
+        let filters: Vec<Asked<'f>> = filters.into_iter().map(Into::into).collect();
         let mut schemes = Vec::new();
-        let lane = |filter: &FilterFile| {
-            let scheme = filter.filter.scheme()?;
+        let lane = |filter: &Asked<'_>| {
+            let Asked::Ours(filter) = filter else { return None };
+            let scheme = filter.scheme()?;
             let known = schemes.iter().position(|known| *known == scheme);
             Some(known.unwrap_or_else(|| {
                 schemes.push(scheme);
@@ -68,8 +96,9 @@ impl<'f> Asking<'f> {
             }))
         };
         let lanes: Vec<Option<usize>> = filters.iter().map(lane).collect();
-        let wants_ids = lanes.iter().any(Option::is_none);
-        Asking { filters, lanes, schemes, wants_ids, except, now_ms }
+        let wants_ids = filters.iter().any(|f| matches!(f, Asked::Ours(AnyFilter::Bitmap(_))));
+        let wants_keys = filters.iter().any(|filter| matches!(filter, Asked::Foreign(_)));
+        Asking { filters, lanes, schemes, wants_ids, wants_keys, except, now_ms }
     }
 }
 
@@ -81,6 +110,7 @@ impl Task for Asking<'_> {
         out.each.resize_with(self.filters.len(), Vec::new);
         out.hashes.iter_mut().for_each(Vec::clear);
         out.ids.clear();
+        Collecting.begin(&mut out.keys);
         out.exact.clear();
     }
 
@@ -92,17 +122,23 @@ impl Task for Asking<'_> {
         if self.wants_ids {
             out.ids.push(key.try_into().ok().map(u64::from_le_bytes));
         }
+        if self.wants_keys {
+            Collecting.key(&mut out.keys, key);
+        }
         if self.except.is_some() {
             Hashing128.key(&mut out.exact, key);
         }
     }
 
     fn end(&self, out: &mut Answers) {
-        let Answers { hashes, ids, exact, each, any } = out;
+        let Answers { hashes, ids, keys, exact, each, any } = out;
         for ((filter, lane), answers) in self.filters.iter().zip(&self.lanes).zip(&mut *each) {
-            match (&filter.filter, lane) {
-                (AnyFilter::Bitmap(bitmap), _) => Contains::contains_batch(bitmap, ids, answers),
-                (filter, Some(lane)) => {
+            match (filter, lane) {
+                (Asked::Foreign(file), _) => file.contains_batch(keys, answers),
+                (Asked::Ours(AnyFilter::Bitmap(bitmap)), _) => {
+                    Contains::contains_batch(bitmap, ids, answers);
+                }
+                (Asked::Ours(filter), Some(lane)) => {
                     let asked = filter.contains_batch_at(&hashes[*lane], self.now_ms, answers);
                     // Only exact sets refuse hashes, and they have no lane.
                     debug_assert!(asked.is_ok());

@@ -52,14 +52,37 @@ impl Change {
         globals: &Globals,
         change: impl FnOnce(AnyFilter, &Reading, MaxMemory) -> anyhow::Result<Changed>,
     ) -> anyhow::Result<Exit> {
-        let start = Instant::now();
+        self.run_locked(self.lock()?, verb, keys, inputs, strict, globals, change)
+    }
+
+    /// Lock the file, waiting as long as asked to.
+    pub fn lock(&self) -> anyhow::Result<Lock> {
         let patience = match self.wait {
             None => Duration::ZERO,
             Some(time) => time.unwrap_or(Duration::MAX),
         };
-        let mut lock = Lock::acquire(&self.path, patience)?;
-        let mapped = Mapped::new(lock.file())
-            .with_context(|| format!("cannot open {}", self.path.display()))?;
+        Ok(Lock::acquire(&self.path, patience)?)
+    }
+
+    /// Look at the locked file.
+    pub fn map(&self, lock: &Lock) -> anyhow::Result<Mapped> {
+        Mapped::new(lock.file()).with_context(|| format!("cannot open {}", self.path.display()))
+    }
+
+    /// As [`run`](Change::run), of a file that is locked already.
+    #[expect(clippy::too_many_arguments, reason = "as many as a change is made of")]
+    pub fn run_locked(
+        &self,
+        mut lock: Lock,
+        verb: &'static str,
+        keys: &KeyArgs,
+        inputs: Vec<Input>,
+        strict: bool,
+        globals: &Globals,
+        change: impl FnOnce(AnyFilter, &Reading, MaxMemory) -> anyhow::Result<Changed>,
+    ) -> anyhow::Result<Exit> {
+        let start = Instant::now();
+        let mapped = self.map(&lock)?;
         let (filter, header) = load(&mapped, &self.path, &self.key_file, self.max_memory.budget())?;
         drop(mapped);
         let rules =

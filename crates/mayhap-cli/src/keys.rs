@@ -4,6 +4,7 @@ use crate::exit::{Hint, refuse};
 use crate::globals::Globals;
 use clap::{Args, ValueEnum};
 use mayhap::format::Notes;
+use mayhap_foreign::{Format, KeyType as ForeignKeyType};
 use mayhap_store::keys::{
     Csv, Fields, Framing, Input, Normaliser, Part, Pointer, Reading, Rules, Spelling,
 };
@@ -81,9 +82,26 @@ pub enum KeyType {
     I64,
     /// A decimal number of up to 32 bits
     I32,
+    /// Text as UTF-16, as Java's unencodedCharsFunnel hashes it
+    Utf16,
     /// Bytes written in hex, as --hex-keys says
     #[value(skip)]
     Hex,
+}
+
+/// What another program's keys are, for verbs that read none.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct ForeignKeyArg {
+    /// What its keys are; kept in a file of ours
+    #[arg(long, value_name = "TYPE", help_heading = "Other programs", display_order = 83)]
+    key_type: Option<KeyType>,
+}
+
+impl ForeignKeyArg {
+    /// As the formats have it.
+    pub fn get(self) -> Option<ForeignKeyType> {
+        self.key_type.map(KeyType::foreign)
+    }
 }
 
 /// What is done to a key before it counts.
@@ -130,6 +148,49 @@ impl KeyArgs {
     /// about lines.
     pub fn rules_of(&self, notes: &Notes) -> anyhow::Result<Rules> {
         self.rules.rules(Some(notes))
+    }
+
+    /// The rules of another program's filter: its file says what its keys are, or the flags do.
+    pub fn foreign_rules(
+        &self,
+        format: Format,
+        said: Option<ForeignKeyType>,
+        notes: Option<&Notes>,
+    ) -> anyhow::Result<Rules> {
+        let flag = self.rules.key_type();
+        let keys = match (flag.map(KeyType::foreign), said) {
+            (Some(flag), Some(said)) if flag != said => {
+                return Err(refuse(
+                    format!("--key-type {flag}: the filter's keys are {said}"),
+                    "leave it out: keys are read as the file says, and otherwise they would be missed",
+                ));
+            }
+            (Some(flag), _) => flag,
+            (None, said) => said.unwrap_or_default(),
+        };
+        keys.check(format)?;
+        let spelling = match keys {
+            ForeignKeyType::Bytes if flag == Some(KeyType::Hex) => Spelling::Hex,
+            ForeignKeyType::Bytes => Spelling::Bytes,
+            ForeignKeyType::I64 => Spelling::I64,
+            ForeignKeyType::I32 if matches!(format, Format::Kevburnsjr | Format::NumBase64) => {
+                Spelling::I32Be
+            }
+            ForeignKeyType::I32 => {
+                Spelling::I32 { wide: matches!(format, Format::Spark | Format::Orc) }
+            }
+            ForeignKeyType::Utf16 if format == Format::Guava => Spelling::Utf16,
+            // JavaScript's strings: its scheme makes UTF-16 of what it is given.
+            ForeignKeyType::Utf16 => Spelling::Bytes,
+        };
+        // Of a file that is not ours nobody knows what was done to its keys.
+        let plain = RuleArgs { key_type: None, hex_keys: false, ..self.rules.clone() };
+        Ok(Rules { spelling, normaliser: plain.normaliser(notes)?, ..plain.rules(None)? })
+    }
+
+    /// What another program's keys are, as far as the flags say.
+    pub fn foreign_key_type(&self) -> Option<ForeignKeyType> {
+        self.rules.key_type().map(KeyType::foreign)
     }
 
     /// Take keys for integers unless the flags say otherwise: a bitmap has no others.
@@ -259,13 +320,15 @@ impl RuleArgs {
 }
 
 impl KeyType {
-    const ALL: [KeyType; 4] = [KeyType::Bytes, KeyType::I64, KeyType::I32, KeyType::Hex];
+    const ALL: [KeyType; 5] =
+        [KeyType::Bytes, KeyType::I64, KeyType::I32, KeyType::Utf16, KeyType::Hex];
 
     const fn name(self) -> &'static str {
         match self {
             KeyType::Bytes => "bytes",
             KeyType::I64 => "i64",
             KeyType::I32 => "i32",
+            KeyType::Utf16 => "utf16",
             KeyType::Hex => "hex",
         }
     }
@@ -288,6 +351,7 @@ impl KeyType {
             KeyType::I64 => Spelling::I64,
             // As the engine has integers: one key whatever its width.
             KeyType::I32 => Spelling::I32 { wide: true },
+            KeyType::Utf16 => Spelling::Utf16,
             KeyType::Hex => Spelling::Hex,
         }
     }
@@ -297,6 +361,16 @@ impl KeyType {
             .into_iter()
             .find(|key_type| key_type.spelling() == spelling)
             .unwrap_or(KeyType::Bytes)
+    }
+
+    /// The type as other programs' formats have it.
+    const fn foreign(self) -> ForeignKeyType {
+        match self {
+            KeyType::Bytes | KeyType::Hex => ForeignKeyType::Bytes,
+            KeyType::I64 => ForeignKeyType::I64,
+            KeyType::I32 => ForeignKeyType::I32,
+            KeyType::Utf16 => ForeignKeyType::Utf16,
+        }
     }
 
     /// Integers are one key whatever their width.

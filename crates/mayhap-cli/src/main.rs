@@ -2,7 +2,7 @@
 //!
 //! `verbs/` has one file a verb, with its flags, its help and what it does. The other rooms serve
 //! them: `globals` (flags of every verb), `keys` (flags of every verb that reads keys),
-//! `numbers` (as people write them), `print` (what is shown), `exit` (how it ends).
+//! `foreign` (other programs' filters), `numbers` (as people write them), `print` (what is shown), `exit` (how it ends).
 
 mod ask;
 mod budget;
@@ -11,6 +11,7 @@ mod clock;
 mod exit;
 mod fill;
 mod filter_file;
+mod foreign;
 mod globals;
 mod hints;
 mod keys;

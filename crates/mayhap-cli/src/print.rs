@@ -109,8 +109,9 @@ pub fn unparsed(lines: u64, rules: &Rules, globals: &Globals) {
         (Part::Fields(_), _) => "the fields asked for",
         (Part::Csv(_), _) => "the column asked for",
         (Part::Json(_), _) => "the JSON value asked for",
-        (_, Spelling::I64 | Spelling::I32 { .. }) => "a decimal number",
+        (_, Spelling::I64 | Spelling::I32 { .. } | Spelling::I32Be) => "a decimal number",
         (_, Spelling::Hex) => "a key in hex",
+        (_, Spelling::Utf16) => "valid UTF-8",
         _ => "anything to normalise",
     };
     let (noun, kept) = if lines == 1 { ("line", "it stands") } else { ("lines", "they stand") };

@@ -214,6 +214,11 @@ fn shown(text: &str) -> String {
     text.chars().take(40).collect()
 }
 
+/// Whether bytes are such a file, told without reading its bits.
+pub(crate) fn says(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"{\"m\":") || (bytes.first() != Some(&b'{') && read(bytes).is_ok())
+}
+
 /// Read what `WriteTo` or `MarshalJSON` wrote.
 pub fn decode(bytes: &[u8]) -> Result<Framed<BitsAndBlooms>, ForeignError> {
     Framed::decode(read(bytes)?, bytes)

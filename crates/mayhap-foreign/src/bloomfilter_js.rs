@@ -87,7 +87,7 @@ impl Scheme for JsScheme {
             Generation::Since19 => {
                 let at = x;
                 x = scheme.modulus.rem(x + step);
-                step = scheme.modulus.rem(step + i);
+                step = scheme.modulus.rem(step + i + 1);
                 at
             }
         })
@@ -156,6 +156,13 @@ pub(crate) fn read(
         *bytes = bucket.to_le_bytes();
     }
     Ok(Laid { frame: generation, bits: Place::Own(bits), probes, made_for: (0, 0.0, 0) })
+}
+
+/// Whether text could be buckets, told by its first and last characters.
+pub(crate) fn says(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    let [b'[', first, .., b']'] = text else { return false };
+    first.is_ascii_digit() || *first == b'-'
 }
 
 /// Read the buckets of a filter, knowing its generation and number of probes.

@@ -205,6 +205,17 @@ fn read_gzip(bytes: &[u8]) -> Result<Laid<Dcso>, ForeignError> {
     Ok(Laid { frame, bits: Place::Own(bits), probes, made_for })
 }
 
+/// Whether bytes are such a file, told without reading its bits.
+pub(crate) fn says(bytes: &[u8]) -> bool {
+    let mut r = Reader::new(bytes);
+    let plain = |r: &mut Reader<'_>| {
+        let (frame, ..) = read_head(r, false)?;
+        // Bytes behind the version are never set, but by whoever changed the format.
+        r.skip("words", frame.bytes()).map(|_| frame.flags == 1)
+    };
+    bytes.starts_with(&[0x1f, 0x8b, 8]) || plain(&mut r).unwrap_or(false)
+}
+
 /// Read a filter, plain or gzipped.
 pub fn decode(bytes: &[u8]) -> Result<Framed<Dcso>, ForeignError> {
     Framed::decode(read(bytes)?, bytes)

@@ -1,6 +1,7 @@
 //! Why bytes, keys or wishes are refused.
 
 use crate::Format;
+use mayhap::format::FormatError;
 use mayhap::{MergeError, SpecError};
 use std::{fmt, io};
 
@@ -78,6 +79,8 @@ pub enum ForeignError {
         /// The format asked for.
         to: Format,
     },
+    /// Our own file around a foreign filter is damaged, or none.
+    Wrapper(FormatError),
     /// Two filters that cannot become one.
     Unlike(MergeError),
     /// A size, rate or amount of memory that cannot be.
@@ -135,6 +138,7 @@ impl fmt::Display for ForeignError {
                 f,
                 "{from} and {to} hash differently, so bits cannot be translated: build a new one from the keys with `build --format {to}`"
             ),
+            ForeignError::Wrapper(error) => error.fmt(f),
             ForeignError::Unlike(error) => error.fmt(f),
             ForeignError::Spec(error) => error.fmt(f),
             ForeignError::Io(error) => error.fmt(f),
@@ -145,11 +149,18 @@ impl fmt::Display for ForeignError {
 impl std::error::Error for ForeignError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
+            ForeignError::Wrapper(error) => Some(error),
             ForeignError::Unlike(error) => Some(error),
             ForeignError::Spec(error) => Some(error),
             ForeignError::Io(error) => Some(error),
             _ => None,
         }
+    }
+}
+
+impl From<FormatError> for ForeignError {
+    fn from(error: FormatError) -> ForeignError {
+        ForeignError::Wrapper(error)
     }
 }
 

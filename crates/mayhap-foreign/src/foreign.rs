@@ -1,6 +1,6 @@
 //! What every foreign filter can do, whatever its format.
 
-use crate::{ForeignError, Format};
+use crate::{Bytes, ForeignError, Format, KeyType};
 use mayhap::SchemeId;
 use mayhap::format::Array;
 use std::any::Any;
@@ -30,6 +30,11 @@ pub trait Foreign: Any + fmt::Debug + Send + Sync {
 
     /// Write it in a format of its own family; unchanged filters give the bytes they came from.
     fn write_as(&self, format: Format, to: &mut dyn Write) -> Result<(), ForeignError>;
+
+    /// What its keys are, where the file says.
+    fn key_type(&self) -> Option<KeyType> {
+        None
+    }
 
     /// Its arrays, and all else that is needed to put it together again.
     fn parts(&self) -> Parts<'_>;
@@ -82,4 +87,13 @@ pub struct Parts<'a> {
     pub keys: u64,
     /// Its arrays. The first two parameters of each are its bits (eight a byte) and its probes.
     pub arrays: Vec<Array<'a>>,
+}
+
+/// An array of a filter in our own file, where it lies.
+#[derive(Clone, Debug)]
+pub struct Leaf {
+    /// Its parameters, as [`Parts`] had them.
+    pub params: Vec<u64>,
+    /// Its bytes.
+    pub bytes: Bytes,
 }

@@ -1,6 +1,6 @@
 //! The common shape of a foreign file: one array of bits, with something around it.
 
-use crate::{Bytes, Foreign, ForeignError, Format, Parts, Reader, Summary};
+use crate::{Bytes, Foreign, ForeignError, Format, Leaf, Parts, Reader, Summary, limits};
 use mayhap::format::Array;
 use mayhap::sizing::ClassicShape;
 use mayhap::{Classic, Pages, Scheme};
@@ -218,6 +218,22 @@ impl<F: Frame> Flat<F> {
                 Framed::assemble(frame, bits, probes, made_for).map(Flat::Lent)
             }
         }
+    }
+
+    /// Put together what [`Foreign::parts`] took apart.
+    pub fn from_parts(
+        format: Format,
+        data: &mut Reader<'_>,
+        leaves: Vec<Leaf>,
+        made_for: (u64, f64, u64),
+    ) -> Result<Flat<F>, ForeignError> {
+        let count = leaves.len();
+        let Ok([leaf]) = <[Leaf; 1]>::try_from(leaves) else {
+            return Err(ForeignError::field("arrays", count, "1"));
+        };
+        let probes = limits::probes(leaf.params.get(1).copied().unwrap_or(0))?;
+        let frame = F::from_data(format, data)?;
+        Framed::assemble(frame, leaf.bytes, probes, made_for).map(Flat::Lent)
     }
 
     fn owned(&mut self) -> Result<&mut Framed<F>, ForeignError> {

@@ -7,14 +7,20 @@
 
 use crate::frame::{Content, Frame, Framed, Laid, Place};
 use crate::hash::fnv1a_32_mixed;
-use crate::{ForeignError, Format, Modulus, Reader, ids, limits};
+use crate::{ForeignError, Format, Modulus, Reader, ids, limits, num_base64};
+use mayhap::sizing::ClassicShape;
 use mayhap::{Scheme, SchemeId};
 use std::f64::consts::LN_2;
 use std::io::Write;
 
-/// What a file has beside its bits: nothing.
+/// What a file has beside its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kevburnsjr;
+pub enum Kevburnsjr {
+    /// Nothing.
+    Raw,
+    /// A count of keys, to become an element of a [list](crate::num_base64).
+    Element,
+}
 
 /// The seed of the second hash.
 pub(crate) const SECOND_SEED: u32 = 1_576_284_489;
@@ -61,7 +67,10 @@ impl Frame for Kevburnsjr {
     type Scheme = FnvWalk;
 
     fn format(&self) -> Format {
-        Format::Kevburnsjr
+        match self {
+            Kevburnsjr::Raw => Format::Kevburnsjr,
+            Kevburnsjr::Element => Format::NumBase64,
+        }
     }
 
     fn scheme(&self, bits: u64) -> Option<FnvWalk> {
@@ -69,11 +78,24 @@ impl Frame for Kevburnsjr {
     }
 
     fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
-        Ok(to.write_all(content.bits)?)
+        if *self == Kevburnsjr::Raw {
+            return Ok(to.write_all(content.bits)?);
+        }
+        // The bits alone know how many keys there are, nearly.
+        let shape = ClassicShape { bits: content.bits.len() as u64 * 8, probes: content.probes };
+        let ones: u64 = content.bits.iter().map(|byte| u64::from(byte.count_ones())).sum();
+        let estimate = shape.keys_at_fill(ones as f64 / shape.bits as f64).round() as u64;
+        let keys = if content.keys > 0 { content.keys } else { estimate };
+        num_base64::write_element(to, keys, content.bits)?;
+        Ok(to.write_all(b"\n")?)
     }
 
     fn in_format(&self, format: Format) -> Option<Kevburnsjr> {
-        (format == Format::Kevburnsjr).then_some(*self)
+        match format {
+            Format::Kevburnsjr => Some(Kevburnsjr::Raw),
+            Format::NumBase64 => Some(Kevburnsjr::Element),
+            _ => None,
+        }
     }
 
     fn data(&self) -> Vec<u8> {
@@ -81,7 +103,7 @@ impl Frame for Kevburnsjr {
     }
 
     fn from_data(_: Format, _: &mut Reader<'_>) -> Result<Kevburnsjr, ForeignError> {
-        Ok(Kevburnsjr)
+        Ok(Kevburnsjr::Raw)
     }
 }
 
@@ -93,7 +115,7 @@ pub(crate) fn read(bytes: &[u8], probes: u32) -> Result<Laid<Kevburnsjr>, Foreig
         return Err(ForeignError::field("number of bytes", bytes.len(), need));
     }
     let bits = Place::At(0..bytes.len());
-    Ok(Laid { frame: Kevburnsjr, bits, probes, made_for: (0, 0.0, 0) })
+    Ok(Laid { frame: Kevburnsjr::Raw, bits, probes, made_for: (0, 0.0, 0) })
 }
 
 /// Read what `ToBytes` gave, knowing the number of probes.
@@ -117,7 +139,7 @@ pub fn estimate_parameters(keys: u64, fpr: f64) -> Result<(u64, u32), ForeignErr
 /// What `New(EstimateParameters(n, p))` makes.
 pub fn create(keys: u64, fpr: f64) -> Result<Framed<Kevburnsjr>, ForeignError> {
     let (bits, probes) = estimate_parameters(keys, fpr)?;
-    Framed::empty(Kevburnsjr, bits / 8, probes, (keys, fpr))
+    Framed::empty(Kevburnsjr::Raw, bits / 8, probes, (keys, fpr))
 }
 
 #[cfg(test)]

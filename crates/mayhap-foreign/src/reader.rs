@@ -80,6 +80,24 @@ impl<'a> Reader<'a> {
         u64_be u64, from_be_bytes;
     }
 
+    /// The next number in the varint spelling of Protocol Buffers: seven bits a byte, the lowest
+    /// first, the top bit where more follow.
+    pub fn varint(&mut self, field: &'static str) -> Result<u64, ForeignError> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.u8(field)?;
+            let bits = u64::from(byte & 0x7f);
+            if bits << shift >> shift != bits {
+                break;
+            }
+            number |= bits << shift;
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+        }
+        Err(ForeignError::field(field, "a longer number", "a number below 2^64"))
+    }
+
     /// Fails where bytes are left: they mean that something was misread.
     pub fn end(&self) -> Result<(), ForeignError> {
         match self.left() {
@@ -105,5 +123,19 @@ mod tests {
         assert!(reader.take("e", u64::MAX).is_err());
         assert_eq!(reader.rest(), [9, 9]);
         assert!(reader.end().is_ok());
+    }
+
+    #[test]
+    fn varints_end_at_64_bits() {
+        let of = |bytes: &[u8]| Reader::new(bytes).varint("n").ok();
+        assert_eq!(of(&[0]), Some(0));
+        assert_eq!(of(&[0xac, 2]), Some(300));
+        assert_eq!(of(&[0x80, 0x80]), None);
+        let mut most = [0xff; 10];
+        most[9] = 1;
+        assert_eq!(of(&most), Some(u64::MAX));
+        most[9] = 2;
+        assert_eq!(of(&most), None);
+        assert_eq!(of(&[0x80; 11]), None);
     }
 }

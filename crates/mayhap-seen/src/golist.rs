@@ -35,7 +35,8 @@ impl GoList {
         let slices = elements.iter().take(policy.slices() as usize);
         let slices = slices.filter_map(|element| {
             let (count, bytes) = parse(element)?;
-            let filter = Framed::assemble(Kevburnsjr, bytes, probes(policy), (0, 0.0, 0)).ok()?;
+            let filter =
+                Framed::assemble(Kevburnsjr::Raw, bytes, probes(policy), (0, 0.0, 0)).ok()?;
             Some((count, filter))
         });
         GoList { slices: slices.collect(), offers, bytes }

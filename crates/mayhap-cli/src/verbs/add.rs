@@ -3,6 +3,7 @@
 use crate::change::Change;
 use crate::exit::{Exit, refuse};
 use crate::fill::{Filled, fill};
+use crate::foreign::{self, FormatArgs};
 use crate::globals::Globals;
 use crate::keys::KeyArgs;
 use crate::{stash, usage};
@@ -29,6 +30,9 @@ pub struct Add {
     stash: bool,
 
     #[command(flatten)]
+    format: FormatArgs,
+
+    #[command(flatten)]
     keys: KeyArgs,
 }
 
@@ -36,7 +40,14 @@ impl Add {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("add")) };
         let (strict, path) = (self.strict, &self.change.path);
-        self.change.run(
+        let mut lock = self.change.lock()?;
+        let mapped = self.change.map(&lock)?;
+        let foreign = (&self.format, &self.keys, inputs.as_slice());
+        if let Some(exit) = foreign::add(&mut lock, mapped, foreign, strict, globals)? {
+            return Ok(exit);
+        }
+        self.change.run_locked(
+            lock,
             "added to",
             &self.keys,
             inputs,

@@ -1,9 +1,10 @@
 //! `mayhap check FILE [INPUT…]`.
 
-use crate::ask::{Answers, Asking};
+use crate::ask::{Answers, Asked, Asking};
 use crate::clock::now_ms;
 use crate::exit::{Exit, refuse};
 use crate::filter_file::FilterFile;
+use crate::foreign::{ForeignFile, FormatArgs};
 use crate::globals::Globals;
 use crate::keys::{KeyArgs, key_type, reading};
 use crate::print;
@@ -14,7 +15,7 @@ use anyhow::Context;
 use clap::Args;
 use mayhap_store::exact::{ExactSet, Hashing128};
 use mayhap_store::keys::{Batch, Input, Part, Reading, Rules};
-use mayhap_store::map::Check as Verification;
+use mayhap_store::map::{self, Check as Verification};
 use serde_json::json;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -69,7 +70,57 @@ pub struct Check {
     key_file: KeyFile,
 
     #[command(flatten)]
+    format: FormatArgs,
+
+    #[command(flatten)]
     keys: KeyArgs,
+}
+
+/// A filter to be asked, whoever made it.
+enum Target {
+    Ours(FilterFile),
+    Foreign(ForeignFile),
+}
+
+impl Target {
+    fn path(&self) -> &PathBuf {
+        match self {
+            Target::Ours(file) => &file.path,
+            Target::Foreign(file) => &file.path,
+        }
+    }
+
+    /// How keys are made of lines.
+    fn rules(&self, keys: &KeyArgs) -> anyhow::Result<Rules> {
+        match self {
+            Target::Ours(file) => {
+                keys.rules_of(&file.header.notes).with_context(|| file.path.display().to_string())
+            }
+            Target::Foreign(file) => file.rules(keys),
+        }
+    }
+
+    /// What its keys are, in a few words.
+    fn says(&self) -> String {
+        let (normaliser, keys) = match self {
+            Target::Ours(file) => (file.header.notes.normaliser(), key_type(&file.header.notes)),
+            Target::Foreign(file) => (
+                file.notes().map_or("", |notes| notes.normaliser()),
+                file.key_type.unwrap_or_default().name(),
+            ),
+        };
+        let normaliser = if normaliser.is_empty() { "none" } else { normaliser };
+        format!("{} ({normaliser}, {keys})", self.path().display())
+    }
+}
+
+impl<'f> From<&'f Target> for Asked<'f> {
+    fn from(target: &'f Target) -> Asked<'f> {
+        match target {
+            Target::Ours(file) => file.into(),
+            Target::Foreign(file) => Asked::Foreign(file),
+        }
+    }
 }
 
 impl Check {
@@ -78,9 +129,8 @@ impl Check {
         self.refuse_what_cannot_be(globals)?;
         let check = if self.no_verify { Verification::Header } else { Verification::Everything };
         let paths = std::iter::once(&self.filter).chain(&self.others);
-        let filters = paths
-            .map(|path| FilterFile::open(path, &self.key_file, check))
-            .collect::<anyhow::Result<Vec<_>>>()?;
+        let filters =
+            paths.map(|path| self.open(path, check)).collect::<anyhow::Result<Vec<_>>>()?;
         let rules = rules(&self.keys, &filters)?;
         let except = self.except.as_ref().map(|list| allow_list(list, &rules)).transpose()?;
 
@@ -104,6 +154,15 @@ impl Check {
         Ok(Exit::of(printer.matched > 0))
     }
 
+    fn open(&self, path: &PathBuf, check: Verification) -> anyhow::Result<Target> {
+        let key_type = self.keys.foreign_key_type();
+        let mapped = map::bytes(path)?;
+        match ForeignFile::open(path, &mapped, &self.format, key_type, check)? {
+            Some(file) => Ok(Target::Foreign(file)),
+            None => FilterFile::open(path, &self.key_file, check).map(Target::Ours),
+        }
+    }
+
     fn refuse_what_cannot_be(&self, globals: &Globals) -> anyhow::Result<()> {
         if globals.quiet
             && (self.count || self.mark || self.which || self.line_number || globals.json)
@@ -118,22 +177,13 @@ impl Check {
 }
 
 /// How the keys of all these filters are made of lines: it must be the same for all.
-fn rules(keys: &KeyArgs, filters: &[FilterFile]) -> anyhow::Result<Rules> {
-    let of = |filter: &FilterFile| {
-        keys.rules_of(&filter.header.notes).with_context(|| filter.path.display().to_string())
-    };
+fn rules(keys: &KeyArgs, filters: &[Target]) -> anyhow::Result<Rules> {
     let [first, others @ ..] = filters else { return keys.rules() };
-    let rules = of(first)?;
+    let rules = first.rules(keys)?;
     for other in others {
-        if of(other)? != rules {
-            let says = |filter: &FilterFile| {
-                let notes = &filter.header.notes;
-                let normaliser =
-                    if notes.normaliser().is_empty() { "none" } else { notes.normaliser() };
-                format!("{} ({normaliser}, {})", filter.path.display(), key_type(notes))
-            };
+        if other.rules(keys)? != rules {
             return Err(refuse(
-                format!("the filters read keys differently: {} and {}", says(first), says(other)),
+                format!("the filters read keys differently: {} and {}", first.says(), other.says()),
                 "check them one after another",
             ));
         }
@@ -157,7 +207,7 @@ fn allow_list(path: &Path, rules: &Rules) -> anyhow::Result<ExactSet> {
 struct Printer<'a> {
     check: &'a Check,
     asking: &'a Asking<'a>,
-    filters: &'a [FilterFile],
+    filters: &'a [Target],
     globals: &'a Globals,
     delimiter: u8,
     lines: u64,
@@ -235,7 +285,7 @@ impl Printer<'_> {
     }
 
     fn name(&self, filter: usize) -> String {
-        self.filters[filter].path.display().to_string()
+        self.filters[filter].path().display().to_string()
     }
 
     /// The filters that key `i` may be in, and the cascades that say no; behind each cascade

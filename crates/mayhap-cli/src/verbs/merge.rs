@@ -4,6 +4,7 @@ use crate::budget::MaxMemory;
 use crate::clock::now_s;
 use crate::exit::{Exit, refuse};
 use crate::filter_file::{FilterFile, load};
+use crate::foreign::{self, FormatArgs};
 use crate::globals::Globals;
 use crate::keys::key_type;
 use crate::numbers::{bytes, grouped, percent};
@@ -51,6 +52,9 @@ pub struct Merge {
     /// Exit with 2 if the result is overfull; it is written all the same
     #[arg(long)]
     strict: bool,
+
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 /// What the result holds.
@@ -70,6 +74,11 @@ impl Merge {
         }
         let over = if self.force { Over::Anything } else { Over::Filters };
         replace::check(&self.output, over)?;
+        let union = self.op == Op::Union;
+        let merged = foreign::merge(&self.files, &self.output, over, union, &self.format, globals)?;
+        if let Some(exit) = merged {
+            return Ok(exit);
+        }
         let (mut merged, header) =
             load(&map::bytes(first)?, first, &self.key_file, self.max_memory.budget())?;
         let mut notes = header.notes.with_created(now_s());

@@ -5,6 +5,7 @@ mod bench;
 mod build;
 mod check;
 mod completions;
+mod convert;
 mod dedup;
 mod info;
 mod man;
@@ -30,6 +31,7 @@ pub enum Verb {
     Info(info::Info),
     Merge(merge::Merge),
     Verify(verify::Verify),
+    Convert(convert::Convert),
     Bench(bench::Bench),
     Seen(seen::Seen),
     Completions(completions::Completions),
@@ -49,6 +51,7 @@ impl Verb {
             Verb::Info(verb) => verb.run(globals),
             Verb::Merge(verb) => verb.run(globals),
             Verb::Verify(verb) => verb.run(globals),
+            Verb::Convert(verb) => verb.run(globals),
             Verb::Bench(verb) => verb.run(globals),
             Verb::Seen(verb) => verb.run(globals),
             Verb::Completions(verb) => verb.run(),

@@ -10,6 +10,7 @@ mod murmur3;
 mod orc;
 mod spark;
 mod wyhash;
+mod xxph3;
 
 pub use fnv::{fnv1_64, fnv1a_32_mixed, mix_32};
 pub use leveldb::{Tail, ldbhash};
@@ -18,6 +19,7 @@ pub use murmur3::murmur3_128;
 pub use orc::{orc_bytes, orc_long};
 pub use spark::spark_murmur3;
 pub use wyhash::wyhash;
+pub use xxph3::xxph3;
 
 /// Four bytes at `at`, little-endian. The caller has seen that they are there.
 #[inline(always)]

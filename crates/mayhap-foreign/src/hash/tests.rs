@@ -70,3 +70,8 @@ fn wyhash_answers() {
 fn xxh64_answers() {
     check("xxh64", |key| xxhash_rust::xxh64::xxh64(key, 0));
 }
+
+#[test]
+fn xxph3_answers() {
+    check("xxph3", xxph3);
+}

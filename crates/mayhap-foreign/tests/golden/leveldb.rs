@@ -24,7 +24,7 @@ fn members_and_probes_and_bytes() {
 fn a_policy_makes_and_reads_the_same_blocks() {
     for case in cases("leveldb") {
         let bits_per_key = case.params["bits_per_key"].as_u64().unwrap() as u32;
-        if let Some(fpr) = case.params.get("fp_arg").and_then(|fpr| fpr.as_f64()) {
+        if let Some(fpr) = case.params.get("fp_arg").and_then(serde_json::Value::as_f64) {
             assert_eq!(badger_bits_per_key(fpr), bits_per_key);
         }
         let policy = Policy::new(program(&case), bits_per_key);

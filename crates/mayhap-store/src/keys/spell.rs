@@ -28,6 +28,8 @@ pub enum Spelling {
         /// have it.
         wide: bool,
     },
+    /// A 32-bit integer in four bytes, big-endian, as kevburnsjr/bloomfilter's `AddInt` has it.
+    I32Be,
     /// UTF-16 code units, little-endian, as Java's strings are hashed.
     Utf16,
 }
@@ -46,6 +48,10 @@ impl Spelling {
             Spelling::I32 { wide } => match integer(text).map(i32::try_from) {
                 Some(Ok(number)) if wide => bytes.extend(i64::from(number).to_le_bytes()),
                 Some(Ok(number)) => bytes.extend(number.to_le_bytes()),
+                _ => return false,
+            },
+            Spelling::I32Be => match integer(text).map(i32::try_from) {
+                Some(Ok(number)) => bytes.extend(number.to_be_bytes()),
                 _ => return false,
             },
             Spelling::Utf16 => match str::from_utf8(text) {

@@ -67,6 +67,16 @@ impl Lock {
         Ok(())
     }
 
+    /// Replace the file whatever is in it, and go on holding the lock: for whoever has read it as
+    /// another program's filter.
+    pub fn replace_foreign(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), ReplaceError> {
+        self.file = put(&self.path, Over::Anything, write, File::lock)?;
+        Ok(())
+    }
+
     /// The locked file, to be read: nobody else replaces it meanwhile.
     pub fn file(&self) -> &File {
         &self.file

@@ -199,6 +199,12 @@ impl<S: Scheme> Classic<S> {
         self.keys = self.keys.saturating_add(count);
     }
 
+    /// The array, to fill it with bits that were a filter's before. Bits past the last must stay
+    /// clear: nobody asks for them, but they would be counted.
+    pub fn as_bytes_mut(&mut self) -> &mut [u8] {
+        self.bits.as_mut()
+    }
+
     /// Forget everything.
     pub fn clear(&mut self) {
         self.bits.as_mut().fill(0);

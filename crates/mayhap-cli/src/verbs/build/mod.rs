@@ -8,6 +8,7 @@ use crate::budget::MaxMemory;
 use crate::clock::now_s;
 use crate::exit::{Exit, refuse};
 use crate::fill::{Filled, fill};
+use crate::foreign::{self, FormatArg};
 use crate::globals::Globals;
 use crate::keys::{KeyArgs, is_reserved, note, reading};
 use crate::kind::{GENERATIONS, KindArg};
@@ -21,7 +22,8 @@ use anyhow::Context;
 use clap::Args;
 use mayhap::format::Notes;
 use mayhap::{AnyFilter, Native};
-use mayhap_store::keys::Reading;
+use mayhap_foreign::Format;
+use mayhap_store::keys::{Input, Reading};
 use mayhap_store::replace::{self, Over};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -93,6 +95,9 @@ pub struct Build {
     lists: cascade::Lists,
 
     #[command(flatten)]
+    format: FormatArg,
+
+    #[command(flatten)]
     keys: KeyArgs,
 }
 
@@ -103,6 +108,9 @@ impl Build {
         let Some(inputs) = inputs else { return Ok(usage::help("build")) };
         if self.kind == KindArg::Bitmap {
             self.keys.default_to_integers();
+        }
+        if let Some(format) = self.format.foreign() {
+            return self.foreign(format, inputs, globals);
         }
         let rules = self.keys.rules()?;
         let over = if self.force { Over::Anything } else { Over::Filters };
@@ -157,6 +165,44 @@ impl Build {
             return fuse::build(&wish, scheme, reading, self.max_memory);
         }
         fill(wish.empty(scheme)?, reading, self.max_memory)
+    }
+
+    /// Build another program's filter, which knows nothing of our kinds and secrets.
+    fn foreign(
+        &self,
+        format: Format,
+        inputs: Vec<Input>,
+        globals: &Globals,
+    ) -> anyhow::Result<Exit> {
+        let ours = self.kind != KindArg::Auto
+            || self.lists.are_named()
+            || self.window.is_some()
+            || self.generations.is_some()
+            || self.memory.is_some()
+            || self.keyed
+            || self.key_file.is_named()
+            || self.seed.is_some()
+            || !self.meta.is_empty();
+        if ours {
+            return Err(refuse(
+                format!("--format {format} is another program's filter: it has keys and a rate"),
+                "leave out --kind, --window, --generations, --memory, --keyed, --key-file, --seed and --meta",
+            ));
+        }
+        let over = if self.force { Over::Anything } else { Over::Filters };
+        self.check_output(over)?;
+        let rules = self.keys.foreign_rules(format, None, None)?;
+        let wish = foreign::Wish {
+            format,
+            output: &self.output,
+            over,
+            capacity: self.capacity,
+            fpr: self.rate.unwrap_or(wish::RATE),
+            key_type: self.keys.foreign_key_type(),
+            memory: self.max_memory,
+            strict: self.strict,
+        };
+        foreign::build(&wish, inputs, &rules, globals)
     }
 
     fn is_stdout(&self) -> bool {

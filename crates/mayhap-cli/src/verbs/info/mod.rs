@@ -3,8 +3,9 @@
 mod facts;
 mod layers;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, refuse};
 use crate::filter_file::FilterFile;
+use crate::foreign::{self, ForeignFile, FormatArgs};
 use crate::globals::Globals;
 use crate::measure::{self, Measured};
 use crate::numbers;
@@ -13,7 +14,7 @@ use crate::secret::KeyFile;
 use clap::Args;
 use facts::Facts;
 use mayhap::format::Header;
-use mayhap_store::map::{Check, MapError};
+use mayhap_store::map::{self, Check, MapError};
 use std::path::PathBuf;
 
 /// Show what a filter is, how full, and how often it errs now.
@@ -36,10 +37,16 @@ pub struct Info {
 
     #[command(flatten)]
     key_file: KeyFile,
+
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 impl Info {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
+        if let Some(exit) = self.foreign(globals)? {
+            return Ok(exit);
+        }
         let facts =
             if self.no_verify { self.header_only(Check::Header)? } else { self.everything()? };
         if globals.json {
@@ -48,6 +55,30 @@ impl Info {
             print::out(&facts.text())?;
         }
         Ok(Exit::Yes)
+    }
+
+    /// Show another program's filter. `None`: it is ours.
+    fn foreign(&self, globals: &Globals) -> anyhow::Result<Option<Exit>> {
+        let check = if self.no_verify { Check::Header } else { Check::Everything };
+        let mapped = map::bytes(&self.file)?;
+        let opened = ForeignFile::open(&self.file, &mapped, &self.format, None, check)?;
+        let Some(file) = opened else { return Ok(None) };
+        if self.measure.is_some() {
+            return Err(refuse(
+                format!(
+                    "{}: rates of other programs' filters are not measured",
+                    file.path.display()
+                ),
+                "leave out --measure: the rate now is told from the bits",
+            ));
+        }
+        let bytes = mapped.as_ref().len() as u64;
+        if globals.json {
+            print::json(&foreign::json(&file, bytes))?;
+        } else {
+            print::out(&foreign::text(&file, bytes))?;
+        }
+        Ok(Some(Exit::Yes))
     }
 
     fn everything(&self) -> anyhow::Result<Facts> {
@@ -72,7 +103,7 @@ impl Info {
     }
 
     fn header(&self) -> Result<Header, MapError> {
-        let mapped = mayhap_store::map::bytes(&self.file)?;
+        let mapped = map::bytes(&self.file)?;
         let container = mayhap::format::Container::open(mapped)
             .map_err(|error| MapError::Format { path: self.file.clone(), error })?;
         Ok(container.header().clone())

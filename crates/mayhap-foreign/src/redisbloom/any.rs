@@ -1,0 +1,198 @@
+//! RedisBloom's chain for code that learns the format when it runs.
+
+use super::{Chain, Header, Layout, Link, LinkInfo, Scaling, dump};
+use crate::adapter::{Adapter, Body, Kept, Own, array, lend, param};
+use crate::{Bytes, Foreign, ForeignError, Format, Parts, Reader, Summary};
+use mayhap::{Pages, Scheme};
+use std::fmt;
+use std::io::Write;
+
+/// A chain and how it came: as chunks, or as a payload written with these options.
+#[derive(Debug)]
+struct Came<B> {
+    chain: Chain<B>,
+    dump: Option<dump::Options>,
+}
+
+/// The chunks of `BF.SCANDUMP` one after another, or the payload of `DUMP`.
+pub(crate) fn open_any(format: Format, file: &Bytes) -> Result<Box<dyn Foreign>, ForeignError> {
+    if format == Format::RedisbloomDump {
+        // What is compressed must be copied, so all is: payloads end at 512 MB.
+        let (chain, options) = dump::decode_with_options(file.as_ref())?;
+        return Ok(Box::new(Adapter::Own(Came { chain, dump: Some(options) })));
+    }
+    let chain = Chain::read(file.as_ref(), |range| lend(file, range))?;
+    Ok(Box::new(Adapter::<Came<Pages>>::Lent(Came { chain, dump: None })))
+}
+
+/// What `BF.RESERVE` makes.
+pub(crate) fn create_any(
+    format: Format,
+    keys: u64,
+    fpr: f64,
+    scaling: Scaling,
+) -> Result<Box<dyn Foreign>, ForeignError> {
+    let chain = Chain::reserve(keys, fpr, scaling)?;
+    let dump = (format == Format::RedisbloomDump).then(dump::Options::default);
+    Ok(Box::new(Adapter::Own(Came { chain, dump })))
+}
+
+/// Back from the parts it was kept as.
+pub(crate) fn from_kept(
+    data: &mut Reader<'_>,
+    arrays: Vec<Kept>,
+) -> Result<Box<dyn Foreign>, ForeignError> {
+    let (options, growth) = (data.u32_le("options")?, data.u32_le("growth")?);
+    let layout = match data.u8("layout")? {
+        0 => Layout::Entries64,
+        1 => Layout::Entries32,
+        other => return Err(ForeignError::field("layout", other, "0 or 1")),
+    };
+    let dump = match data.u8("form")? {
+        0 => None,
+        1 => {
+            let rdb_version = data.u16_le("RDB version")?;
+            Some(dump::Options { rdb_version, compress: data.u8("compression")? != 0 })
+        }
+        other => return Err(ForeignError::field("form", other, "0 or 1")),
+    };
+    data.end()?;
+    let mut links = Vec::new();
+    for (params, bits) in &arrays {
+        let small = |at| {
+            let number = param(params, at)?;
+            u32::try_from(number).map_err(|_| ForeignError::field("parameter", number, "32 bits"))
+        };
+        links.push(LinkInfo {
+            bytes: bits.as_ref().len() as u64,
+            bits: param(params, 0)?,
+            hashes: small(1)?,
+            items: param(params, 2)?,
+            error: f64::from_bits(param(params, 3)?),
+            bits_per_entry: f64::from_bits(param(params, 4)?),
+            entries: param(params, 5)?,
+            n2: small(6)?.try_into().unwrap_or(u8::MAX),
+        });
+    }
+    let header = Header { options, growth, layout, links };
+    let items = header.links.iter().fold(0u64, |sum, link| sum.saturating_add(link.items));
+    header.check(items)?;
+    let infos = header.links.iter().zip(arrays);
+    let links = infos.map(|(info, (_, bits))| Link::new(*info, options, bits));
+    let chain = Chain::from_links(&header, links.collect::<Result<_, _>>()?);
+    Ok(Box::new(Adapter::<Came<Pages>>::Lent(Came { chain, dump })))
+}
+
+impl<B: AsRef<[u8]> + fmt::Debug + Send + Sync + 'static> Body for Came<B> {
+    fn summary(&self) -> Summary {
+        let Came { chain, dump } = self;
+        let scaling = match chain.scaling() {
+            Scaling::By(growth) => growth.to_string(),
+            Scaling::Fixed => "none".to_owned(),
+        };
+        let mut details = vec![("expansion", scaling)];
+        if let Some(options) = dump {
+            details.push(("rdb version", options.rdb_version.to_string()));
+        }
+        if chain.header().layout == Layout::Entries32 {
+            details.push(("layout", "49-byte links, of RedisBloom 2.2 and earlier".to_owned()));
+        }
+        let newest = chain.newest_link();
+        Summary {
+            format: self.format(),
+            scheme: newest.filter().scheme().id(),
+            details,
+            capacity: chain.capacity(),
+            fpr: chain.links().iter().map(|link| link.info().error).sum(),
+            keys: Some(chain.items()),
+            layers: chain.links().len() as u64,
+            bits: chain.links().iter().map(|link| link.info().bits).sum(),
+            probes: newest.info().hashes,
+            fill: chain.fill(),
+            estimate: chain.links().iter().map(|link| link.filter().estimate()).sum(),
+            fpr_now: chain.fpr_now(),
+        }
+    }
+
+    fn contains_key(&self, key: &[u8]) -> bool {
+        self.chain.contains(key)
+    }
+
+    fn contains_keys(&self, keys: &[&[u8]], answers: &mut Vec<bool>) {
+        let hashes: Vec<_> = keys.iter().map(|key| self.chain.hash(key)).collect();
+        self.chain.contains_batch(&hashes, answers);
+    }
+
+    fn write_as(&self, format: Format, mut to: &mut dyn Write) -> Result<(), ForeignError> {
+        match format {
+            Format::Redisbloom => Ok(self.chain.write_to(&mut to)?),
+            Format::RedisbloomDump => {
+                Ok(dump::write(&self.chain, self.dump.unwrap_or_default(), &mut to)?)
+            }
+            _ => Err(ForeignError::Untranslatable { from: self.format(), to: format }),
+        }
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        let header = self.chain.header();
+        let mut data = header.options.to_le_bytes().to_vec();
+        data.extend(header.growth.to_le_bytes());
+        data.push((header.layout == Layout::Entries32).into());
+        data.push(self.dump.is_some().into());
+        if let Some(options) = self.dump {
+            data.extend(options.rdb_version.to_le_bytes());
+            data.push(options.compress.into());
+        }
+        let kept = |link: &'_ Link<B>| {
+            let info = link.info();
+            let (error, bits_per_entry) = (info.error.to_bits(), info.bits_per_entry.to_bits());
+            [info.items, error, bits_per_entry, info.entries, info.n2.into()]
+        };
+        let links = self.chain.links().iter();
+        Parts {
+            format: self.format(),
+            scheme: self.chain.newest_link().filter().scheme().id(),
+            data,
+            capacity: self.chain.capacity(),
+            fpr: header.links.first().map_or(0.0, |link| link.error),
+            keys: self.chain.items().min(1 << 56),
+            arrays: links.map(|link| array(link.filter(), &kept(link))).collect(),
+        }
+    }
+}
+
+impl<B> Came<B> {
+    fn format(&self) -> Format {
+        match self.dump {
+            Some(_) => Format::RedisbloomDump,
+            None => Format::Redisbloom,
+        }
+    }
+}
+
+impl Own for Came<Pages> {
+    type Lent = Came<Bytes>;
+
+    fn copy_of(lent: &Came<Bytes>) -> Result<Came<Pages>, ForeignError> {
+        let header = lent.chain.header();
+        let mut links = Vec::new();
+        for link in lent.chain.links() {
+            let bits = Pages::copy_of(link.filter().as_bytes())?;
+            links.push(Link::new(link.info(), header.options, bits)?);
+        }
+        Ok(Came { chain: Chain::from_links(&header, links), dump: lent.dump })
+    }
+
+    fn insert_keys(&mut self, keys: &[&[u8]], new: &mut Vec<bool>) -> Result<(), ForeignError> {
+        let hashes: Vec<_> = keys.iter().map(|key| self.chain.hash(key)).collect();
+        self.chain.insert_batch_new(&hashes, new)
+    }
+
+    fn union_own(&mut self, other: &Came<Pages>) -> Result<(), ForeignError> {
+        self.chain.union(&other.chain)
+    }
+
+    fn union_lent(&mut self, other: &Came<Bytes>) -> Result<(), ForeignError> {
+        self.chain.union(&other.chain)
+    }
+}

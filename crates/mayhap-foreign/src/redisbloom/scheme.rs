@@ -1,0 +1,67 @@
+//! How RedisBloom turns a key into positions: two Murmur hashes, then a + i·b.
+
+use super::options;
+use crate::hash::{murmur2_32, murmur64a};
+use crate::{Modulus, ids};
+use mayhap::{Scheme, SchemeId};
+
+/// MurmurHash64A twice (or, in filters from before 64-bit hashes, MurmurHash2 twice) and double
+/// hashing modulo the bits of the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Murmur {
+    is_64: bool,
+    range: Modulus,
+}
+
+/// A key's two hashes: the same for every link of a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    start: u64,
+    step: u64,
+}
+
+impl Murmur {
+    /// For a link of `bits` bits, of which a power of two (`n2` not 0) may be all that is used.
+    /// `None` where nothing is left to probe.
+    pub(super) fn new(options: u32, bits: u64, n2: u8) -> Option<Murmur> {
+        let range = if n2 == 0 { bits } else { 1u64.checked_shl(n2.into())? };
+        let range = Modulus::new(range).filter(|range| range.get() <= bits)?;
+        Some(Murmur { is_64: options & options::FORCE64 != 0, range })
+    }
+}
+
+pub(super) fn hash(is_64: bool, key: &[u8]) -> Pair {
+    if is_64 {
+        let start = murmur64a(key, 0xc6a4_a793_5bd1_e995);
+        return Pair { start, step: murmur64a(key, start) };
+    }
+    let start = murmur2_32(key, 0x9747_b28c);
+    Pair { start: start.into(), step: murmur2_32(key, start).into() }
+}
+
+impl Scheme for Murmur {
+    type Hash = Pair;
+
+    fn id(&self) -> SchemeId {
+        if self.is_64 { ids::REDISBLOOM_64 } else { ids::REDISBLOOM_32 }
+    }
+
+    fn reach(&self, _: u64) -> u64 {
+        self.range.get()
+    }
+
+    #[inline]
+    fn hash_bytes(&self, bytes: &[u8]) -> Pair {
+        hash(self.is_64, bytes)
+    }
+
+    #[inline]
+    fn positions(&self, hash: Pair, _: u64, probes: u32) -> impl Iterator<Item = u64> {
+        let mut at = hash.start;
+        (0..probes).map(move |_| {
+            let position = self.range.rem(at);
+            at = at.wrapping_add(hash.step);
+            position
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! RocksDB's filters for code that learns the format when it runs.
+
+use super::{FastLocal, Filter, Legacy, TRAILER_BYTES, fast_local, filter_in_sst, is_sst};
+use crate::adapter::{Adapter, Body, Kept, Own, array, lend};
+use crate::{Bytes, Foreign, ForeignError, Format, Parts, Reader, Summary, ids};
+use mayhap::format::Array;
+use mayhap::{Classic, Pages, Scheme};
+use std::borrow::Cow;
+use std::io::Write;
+
+/// A filter block, or the one in an SST file.
+pub(crate) fn open_any(file: &Bytes) -> Result<Box<dyn Foreign>, ForeignError> {
+    let block = match is_sst(file.as_ref()) {
+        true => lend(file, filter_in_sst(file.as_ref())?)?,
+        false => file.clone(),
+    };
+    let filter = Filter::read(block.as_ref(), |range| lend(&block, range))?;
+    Ok(Box::new(Adapter::<Filter>::Lent(filter)))
+}
+
+/// What RocksDB makes of so many keys, with the bits a key that this rate takes.
+pub(crate) fn create_any(keys: u64, fpr: f64) -> Result<Box<dyn Foreign>, ForeignError> {
+    let keys = crate::limits::wish(keys, fpr)?;
+    let filter = fast_local::empty(keys, fast_local::bits_per_key_for(fpr))?;
+    Ok(Box::new(Adapter::Own(Filter::FastLocal(filter.made_for(keys, fpr, 0)))))
+}
+
+/// Back from the parts it was kept as.
+pub(crate) fn from_kept(
+    data: &mut Reader<'_>,
+    arrays: Vec<Kept>,
+) -> Result<Box<dyn Foreign>, ForeignError> {
+    let trailer: [u8; TRAILER_BYTES] = data.array("trailer")?;
+    data.end()?;
+    let [(_, bits)] = <[Kept; 1]>::try_from(arrays)
+        .map_err(|arrays| ForeignError::field("arrays", arrays.len(), "1"))?;
+    let body = 0..bits.as_ref().len();
+    let filter = Filter::read_parts(body, &trailer, |range| lend(&bits, range))?;
+    Ok(Box::new(Adapter::<Filter>::Lent(filter)))
+}
+
+impl<B: AsRef<[u8]> + std::fmt::Debug + Send + Sync + 'static> Body for Filter<B> {
+    fn summary(&self) -> Summary {
+        let details = vec![("kind", self.kind().to_owned())];
+        let (fill, fpr_now) = (self.fill(), self.fpr_now());
+        let (scheme, probes, estimate, capacity, fpr) = match self {
+            Filter::FastLocal(f) => told(f),
+            Filter::Legacy(f) => told(f),
+            Filter::Ribbon(f) => (ids::ROCKSDB_RIBBON, f.columns(), 0, 0, f.fpr()),
+        };
+        Summary {
+            format: Format::Rocksdb,
+            scheme,
+            details,
+            capacity,
+            fpr,
+            keys: None,
+            layers: 1,
+            bits: 8 * self.as_bytes().len() as u64,
+            probes,
+            fill,
+            estimate,
+            fpr_now,
+        }
+    }
+
+    fn contains_key(&self, key: &[u8]) -> bool {
+        self.contains(key)
+    }
+
+    fn contains_keys(&self, keys: &[&[u8]], answers: &mut Vec<bool>) {
+        self.contains_batch(keys, answers);
+    }
+
+    fn write_as(&self, format: Format, to: &mut dyn Write) -> Result<(), ForeignError> {
+        if format != Format::Rocksdb {
+            return Err(ForeignError::Untranslatable { from: Format::Rocksdb, to: format });
+        }
+        to.write_all(self.as_bytes())?;
+        Ok(to.write_all(&self.trailer())?)
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        let (capacity, fpr, keys, array) = match self {
+            Filter::FastLocal(f) => (f.capacity(), f.fpr(), f.keys(), array(f, &[])),
+            Filter::Legacy(f) => (f.capacity(), f.fpr(), f.keys(), array(f, &[])),
+            Filter::Ribbon(f) => {
+                let bytes = f.as_bytes();
+                let params = vec![8 * bytes.len() as u64, f.columns().into()];
+                (0, f.fpr(), 0, Array { params, bytes: Cow::Borrowed(bytes) })
+            }
+        };
+        let scheme = match self {
+            Filter::FastLocal(_) => ids::ROCKSDB_FAST_LOCAL,
+            Filter::Legacy(_) => ids::ROCKSDB_LEGACY,
+            Filter::Ribbon(_) => ids::ROCKSDB_RIBBON,
+        };
+        let data = self.trailer().to_vec();
+        let format = Format::Rocksdb;
+        Parts { format, scheme, data, capacity, fpr, keys, arrays: vec![array] }
+    }
+}
+
+/// Scheme, probes, estimate of keys, capacity and rate.
+fn told<S: Scheme, B: AsRef<[u8]>>(
+    filter: &Classic<S, B>,
+) -> (mayhap::SchemeId, u32, u64, u64, f64) {
+    let (scheme, probes) = (filter.scheme().id(), filter.shape().probes);
+    (scheme, probes, filter.estimate(), filter.capacity(), filter.fpr())
+}
+
+impl Own for Filter {
+    type Lent = Filter<Bytes>;
+
+    fn copy_of(lent: &Filter<Bytes>) -> Result<Filter, ForeignError> {
+        let body = 0..lent.as_bytes().len();
+        let copy = |_| Ok(Pages::copy_of(lent.as_bytes())?);
+        Filter::read_parts(body, &lent.trailer(), copy)
+    }
+
+    fn insert_keys(&mut self, keys: &[&[u8]], new: &mut Vec<bool>) -> Result<(), ForeignError> {
+        fn batch<S: Scheme>(filter: &mut Classic<S>, keys: &[&[u8]], new: &mut Vec<bool>) {
+            let hashes: Vec<_> = keys.iter().map(|key| filter.scheme().hash_bytes(key)).collect();
+            filter.insert_batch_new(&hashes, new);
+        }
+        match self {
+            Filter::FastLocal(filter) => batch::<FastLocal>(filter, keys, new),
+            Filter::Legacy(filter) => batch::<Legacy>(filter, keys, new),
+            Filter::Ribbon(_) => return Err(super::no_more_keys()),
+        }
+        Ok(())
+    }
+
+    fn union_own(&mut self, other: &Filter) -> Result<(), ForeignError> {
+        self.union(other)
+    }
+
+    fn union_lent(&mut self, other: &Filter<Bytes>) -> Result<(), ForeignError> {
+        self.union(other)
+    }
+}

@@ -1,0 +1,148 @@
+//! Golden files of every format with bytes changed, cut out and put in, and bytes that never were a
+//! filter, opened under every name: nothing panics, what is taken answers, is written back as it came,
+//! and is the same again out of our own file.
+
+use mayhap::format::Notes;
+use mayhap_foreign::{Bytes, Detection, Foreign, Format, KeyType, Options, detect, open, wrap};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::path::Path;
+use std::sync::LazyLock;
+
+static GOLDEN: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/foreign");
+    let mut files = Vec::new();
+    for folder in std::fs::read_dir(root).unwrap() {
+        let folder = folder.unwrap().path();
+        if folder.is_dir() && !["keys", "edge"].iter().any(|name| folder.ends_with(name)) {
+            files.extend(
+                std::fs::read_dir(folder).unwrap().filter_map(|f| golden(&f.unwrap().path())),
+            );
+        }
+    }
+    assert!(files.len() > 70, "{} files", files.len());
+    files
+});
+
+fn golden(path: &Path) -> Option<Vec<u8>> {
+    let file = std::fs::read(path).unwrap();
+    (!path.ends_with("manifest.json") && file.len() < 12_000).then_some(file)
+}
+
+fn written(filter: &dyn Foreign, format: Format) -> Vec<u8> {
+    let mut file = Vec::new();
+    filter.write_as(format, &mut file).unwrap();
+    file
+}
+
+/// Where the same filter can be spelled in several ways: JSON, gzip, lengths in a dump.
+fn has_spellings(format: Format, bytes: &[u8]) -> bool {
+    use Format::*;
+    match format {
+        BloomfilterJs | BloomfilterJsOld | RedisbloomDump => true,
+        BitsAndBlooms => bytes.starts_with(b"{"),
+        Dcso => bytes.starts_with(&[0x1f, 0x8b]),
+        _ => false,
+    }
+}
+
+fn open_as_everything(bytes: &[u8]) {
+    let detected = detect(bytes);
+    let file = Bytes::new(bytes.to_vec());
+    for format in Format::ALL {
+        for key_type in [KeyType::Bytes, KeyType::I64] {
+            let options = Options::new().with_probes(5).with_key_type(key_type);
+            let mut filter = match open(format, &file, &options) {
+                Ok(filter) => filter,
+                Err(error) => {
+                    assert!(!error.to_string().is_empty());
+                    continue;
+                }
+            };
+            let answer = filter.contains(b"8 bytes!");
+            let mut answers = Vec::new();
+            filter.contains_batch(&[b"8 bytes!"], &mut answers);
+            assert_eq!(answers, [answer], "{format}");
+            let summary = filter.summary();
+            assert!((0.0..=1.0).contains(&summary.fpr_now), "{format}: {summary:?}");
+            let is_block = format == Format::Rocksdb && detected == Detection::Certain(format);
+            if format != Format::Mayhap && !is_block && !has_spellings(format, bytes) {
+                assert_eq!(written(filter.as_ref(), format), bytes, "{format}");
+            }
+            let mut ours = Vec::new();
+            if wrap::write(filter.as_ref(), key_type, &Notes::new(), &mut ours).is_ok() {
+                mayhap::format::verify(&ours).unwrap();
+                let back = wrap::open(&Bytes::new(ours)).unwrap();
+                assert_eq!(back.filter.contains(b"8 bytes!"), answer, "{format}");
+            }
+            // A chain may grow by a link of any size: those have tests of their own.
+            if summary.layers == 1 && filter.insert_batch(&[b"8 bytes!"], &mut answers).is_ok() {
+                assert!(filter.contains(b"8 bytes!"), "{format}");
+            }
+        }
+    }
+}
+
+fn damaged(at: usize, changes: &[(prop::sample::Index, u8, u8)]) -> Vec<u8> {
+    let mut bytes = GOLDEN[at % GOLDEN.len()].clone();
+    for (place, byte, how) in changes {
+        let at = place.index(bytes.len().max(1));
+        match how % 8 {
+            // Most formats have their numbers at one of the ends.
+            0 | 1 if at < bytes.len() => bytes[at] = *byte,
+            2 | 3 if bytes.len() > 60 => bytes[at % 60] ^= 1 << (byte % 8),
+            4 | 5 if bytes.len() > 60 => {
+                let end = bytes.len() - 1 - at % 60;
+                bytes[end] ^= 1 << (byte % 8);
+            }
+            6 => bytes.truncate(at),
+            _ => bytes.insert(at.min(bytes.len()), *byte),
+        }
+    }
+    bytes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if std::env::var("MAYHAP_SOAK").is_ok() {
+        100_000
+    } else {
+        1_000
+    }))]
+
+    #[test]
+    fn damage_is_refused_or_harmless(
+        at: usize,
+        changes in vec((any::<prop::sample::Index>(), any::<u8>(), any::<u8>()), 0..4),
+    ) {
+        open_as_everything(&damaged(at, &changes));
+    }
+
+    #[test]
+    fn noise_is_refused_or_harmless(bytes in vec(any::<u8>(), 0..200)) {
+        open_as_everything(&bytes);
+    }
+
+    #[test]
+    fn texts_are_refused_or_harmless(text in "[\\[{]?[\"mkb:,0-9A-Za-z+/=_ \n\\]}-]{0,80}") {
+        open_as_everything(text.as_bytes());
+    }
+
+    /// What was inserted is found, in every format, one by one and out of a file again.
+    #[test]
+    fn nothing_is_forgotten(
+        keys in vec(vec(any::<u8>(), 0..40), 1..100),
+        capacity in 1..200u64,
+        fpr in 0.001..0.5f64,
+        at in 0..Format::ALL.len(),
+    ) {
+        let format = Format::ALL[at];
+        prop_assume!(!matches!(format, Format::Mayhap | Format::Parquet));
+        let mut filter = mayhap_foreign::create(format, capacity, fpr, &Options::new()).unwrap();
+        let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        filter.insert_batch(&keys, &mut Vec::new()).unwrap();
+        let file = Bytes::new(written(filter.as_ref(), format));
+        let options = Options::new().with_probes(filter.summary().probes);
+        let again = open(format, &file, &options).unwrap();
+        prop_assert!(keys.iter().all(|key| filter.contains(key) && again.contains(key)));
+    }
+}
