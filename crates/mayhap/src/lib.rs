@@ -95,7 +95,7 @@ pub use filter::{
     Scatter, Shared, SharedBlocked, SharedClassic, Window, Windowed,
 };
 #[cfg(feature = "std")]
-pub use filter::{Cascade, CascadeError, Decider, First, Making, Prefer, Stash};
+pub use filter::{Cascade, CascadeError, Decider, FirstLayer, Making, Prefer, Stash};
 pub use hash::{Hash, Secret};
 #[cfg(feature = "std")]
 pub use kernel::Pages;

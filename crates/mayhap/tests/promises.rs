@@ -3,7 +3,7 @@
 
 use mayhap::format::{Notes, verify};
 use mayhap::{
-    AnyFilter, Blocked, Cascade, Classic, Counting, First, Fuse, Hash, Kind, Making, Scalable,
+    AnyFilter, Blocked, Cascade, Classic, Counting, FirstLayer, Fuse, Hash, Kind, Making, Scalable,
     Scheme, Secret, Spec, SpecError, Window, Windowed,
 };
 use proptest::collection::vec;
@@ -203,7 +203,7 @@ fn a_cascade_is_exact_on_both_lists() -> Result<(), Box<dyn std::error::Error>> 
         // Lines take half as much again as an ideal first layer, fingerprints an eighth.
         let bound = mayhap::sizing::cascade_bound(included, excluded, filter.fpr_now());
         let bits = filter.bytes() as f64 * 8.0 / included as f64;
-        let is_fuse = matches!(filter.first(), First::Fuse(_));
+        let is_fuse = matches!(filter.first(), FirstLayer::Fuse(_));
         assert!(bits < if is_fuse { 1.19 } else { 1.55 } * bound, "{bits} bits a key of {bound}");
     }
     Ok(())

@@ -50,7 +50,7 @@ const CHUNK: usize = 2048;
 #[derive(Clone, Debug)]
 pub struct Cascade<B = Pages> {
     spec: Spec,
-    first: First<B>,
+    first: FirstLayer<B>,
     exact: Fuse<B>,
     counts: Counts,
     stash: Stash,
@@ -69,7 +69,7 @@ pub(crate) struct Counts {
 
 /// The first layer.
 #[derive(Clone, Debug)]
-pub enum First<B = Pages> {
+pub enum FirstLayer<B = Pages> {
     /// None: the second layer knows every key of both lists.
     None,
     /// Fingerprints.
@@ -109,50 +109,50 @@ impl fmt::Display for Decider {
     }
 }
 
-impl<B: AsRef<[u8]>> First<B> {
+impl<B: AsRef<[u8]>> FirstLayer<B> {
     #[inline]
     fn contains_hash(&self, hash: Hash) -> bool {
         match self {
-            First::None => true,
-            First::Fuse(fuse) => fuse.contains_hash(hash),
-            First::Blocked(blocked) => blocked.contains_hash(hash),
+            FirstLayer::None => true,
+            FirstLayer::Fuse(fuse) => fuse.contains_hash(hash),
+            FirstLayer::Blocked(blocked) => blocked.contains_hash(hash),
         }
     }
 
     fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
         match self {
-            First::None => {
+            FirstLayer::None => {
                 answers.clear();
                 answers.resize(hashes.len(), true);
             }
-            First::Fuse(fuse) => fuse.contains_batch(hashes, answers),
-            First::Blocked(blocked) => blocked.contains_batch(hashes, answers),
+            FirstLayer::Fuse(fuse) => fuse.contains_batch(hashes, answers),
+            FirstLayer::Blocked(blocked) => blocked.contains_batch(hashes, answers),
         }
     }
 
     /// The share of strangers that it lets pass.
     pub fn fpr_now(&self) -> f64 {
         match self {
-            First::None => 1.0,
-            First::Fuse(fuse) => fuse.fpr_now(),
-            First::Blocked(blocked) => blocked.fpr_now(),
+            FirstLayer::None => 1.0,
+            FirstLayer::Fuse(fuse) => fuse.fpr_now(),
+            FirstLayer::Blocked(blocked) => blocked.fpr_now(),
         }
     }
 
     /// Its bytes.
     pub fn bytes(&self) -> u64 {
         match self {
-            First::None => 0,
-            First::Fuse(fuse) => fuse.as_bytes().len() as u64,
-            First::Blocked(blocked) => blocked.as_bytes().len() as u64,
+            FirstLayer::None => 0,
+            FirstLayer::Fuse(fuse) => fuse.as_bytes().len() as u64,
+            FirstLayer::Blocked(blocked) => blocked.as_bytes().len() as u64,
         }
     }
 
     fn scheme(&self) -> Option<Native> {
         match self {
-            First::None => None,
-            First::Fuse(fuse) => Some(fuse.scheme()),
-            First::Blocked(blocked) => Some(blocked.scheme()),
+            FirstLayer::None => None,
+            FirstLayer::Fuse(fuse) => Some(fuse.scheme()),
+            FirstLayer::Blocked(blocked) => Some(blocked.scheme()),
         }
     }
 }
@@ -162,7 +162,7 @@ impl<B: AsRef<[u8]>> Cascade<B> {
     /// says, the second is not of one bit, or the counts cannot be.
     pub(crate) fn from_parts(
         spec: Spec,
-        first: First<B>,
+        first: FirstLayer<B>,
         exact: Fuse<B>,
         counts: Counts,
         stash: Stash,
@@ -288,7 +288,7 @@ impl<B: AsRef<[u8]>> Cascade<B> {
     }
 
     /// The first layer: a filter of the include list.
-    pub fn first(&self) -> &First<B> {
+    pub fn first(&self) -> &FirstLayer<B> {
         &self.first
     }
 
@@ -347,8 +347,8 @@ impl<B: AsRef<[u8]>> fmt::Display for Cascade<B> {
             self.bytes()
         )?;
         match &self.first {
-            First::None => {}
-            First::Fuse(fuse) => {
+            FirstLayer::None => {}
+            FirstLayer::Fuse(fuse) => {
                 write!(
                     f,
                     "fingerprints of {} bits let {:.3e} pass, ",
@@ -356,7 +356,7 @@ impl<B: AsRef<[u8]>> fmt::Display for Cascade<B> {
                     fuse.fpr_now()
                 )?;
             }
-            First::Blocked(lines) => {
+            FirstLayer::Blocked(lines) => {
                 let probes = lines.shape().probes();
                 write!(f, "lines of {probes} probes let {:.3e} pass, ", lines.fpr_now())?;
             }

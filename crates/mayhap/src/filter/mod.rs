@@ -25,7 +25,7 @@ pub use bitmap::{Bitmap, NotAnInteger};
 pub use blocked::Blocked;
 pub use bulk::{Part, Scatter};
 pub(crate) use cascade::Counts;
-pub use cascade::{Cascade, CascadeError, Decider, First, Making, Prefer, Stash};
+pub use cascade::{Cascade, CascadeError, Decider, FirstLayer, Making, Prefer, Stash};
 pub use classic::Classic;
 pub use counting::Counting;
 pub use fuse::Fuse;

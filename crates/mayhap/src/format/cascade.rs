@@ -4,7 +4,7 @@ use super::error::FormatError;
 use super::header::{Header, MAX_KEYS};
 use super::kinds::{Stored, line_params, lines, params, small, spec, wish};
 use super::writer::{Array, Outline};
-use crate::filter::{Cascade, Counts, First, Fuse, Kind, Stash};
+use crate::filter::{Cascade, Counts, FirstLayer, Fuse, Kind, Stash};
 use crate::hash::Hash;
 use crate::scheme::{Native, Scheme};
 use crate::spec::Spec;
@@ -20,9 +20,9 @@ impl<B: AsRef<[u8]>> Stored for Cascade<B> {
         let (capacity, fpr) = wish(self.spec());
         let Counts { included, excluded, in_both } = self.counts();
         let (first, layer) = match self.first() {
-            First::None => (NONE, None),
-            First::Fuse(fuse) => (FUSE, Some(fuse_array(fuse))),
-            First::Blocked(blocked) => {
+            FirstLayer::None => (NONE, None),
+            FirstLayer::Fuse(fuse) => (FUSE, Some(fuse_array(fuse))),
+            FirstLayer::Blocked(blocked) => {
                 let mut params = line_params(blocked.shape()).to_vec();
                 params.push(blocked.keys().min(MAX_KEYS));
                 (BLOCKED, Some(Array { params, bytes: Cow::Borrowed(blocked.as_bytes()) }))
@@ -78,11 +78,11 @@ pub(super) fn cascade<T: AsRef<[u8]>>(
     let leaves = header.leaves.iter().map(|leaf| leaf.params.as_slice());
     let mut arrays = leaves.zip(sections);
     let first = match first {
-        NONE => First::None,
-        FUSE => First::Fuse(fuse(spec, next(&mut arrays)?)?),
+        NONE => FirstLayer::None,
+        FUSE => FirstLayer::Fuse(fuse(spec, next(&mut arrays)?)?),
         BLOCKED => {
             let ([a, b, c, keys], section) = next(&mut arrays)?;
-            First::Blocked(lines(spec, counted(keys)?, [a, b, c], section)?)
+            FirstLayer::Blocked(lines(spec, counted(keys)?, [a, b, c], section)?)
         }
         other => return Err(FormatError::field("first layer", other, "0, 2 or 6")),
     };

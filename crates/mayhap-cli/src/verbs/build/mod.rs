@@ -96,10 +96,10 @@ pub struct Build {
     strict: bool,
 
     #[command(flatten)]
-    format: FormatArg,
+    lists: cascade::Lists,
 
     #[command(flatten)]
-    lists: cascade::Lists,
+    format: FormatArg,
 
     #[command(flatten)]
     keys: KeyArgs,
@@ -148,6 +148,31 @@ impl Build {
         Ok(outcome.exit(self.strict))
     }
 
+    /// Whether two lists are to be told apart.
+    fn is_cascade(&self) -> anyhow::Result<bool> {
+        match self.kind {
+            KindArg::Cascade => Ok(true),
+            KindArg::Auto => Ok(self.lists.are_named()),
+            kind if self.lists.are_named() => Err(refuse(
+                format!("--include, --exclude and --prefer: a {} filter has one list", kind.name()),
+                "--kind cascade has two",
+            )),
+            _ => Ok(false),
+        }
+    }
+
+    /// A filter of one list.
+    fn fill(&self, reading: &Reading, globals: &Globals) -> anyhow::Result<Filled> {
+        let wish = Wish::of(self, reading, globals)?;
+        wish.check_memory(self.max_memory)?;
+        let scheme = self.scheme()?;
+        let _progress = Progress::of(reading.watch(), "build", false, globals);
+        if wish.kind == KindArg::Fuse {
+            return fuse::build(&wish, scheme, reading, self.max_memory);
+        }
+        fill(wish.empty(scheme)?, reading, self.max_memory)
+    }
+
     /// Build another program's filter, which knows nothing of our kinds and secrets.
     fn foreign(
         &self,
@@ -184,31 +209,6 @@ impl Build {
             strict: self.strict,
         };
         foreign::build(&wish, inputs, &rules, globals)
-    }
-
-    /// Whether two lists are to be told apart.
-    fn is_cascade(&self) -> anyhow::Result<bool> {
-        match self.kind {
-            KindArg::Cascade => Ok(true),
-            KindArg::Auto => Ok(self.lists.are_named()),
-            kind if self.lists.are_named() => Err(refuse(
-                format!("--include, --exclude and --prefer: a {} filter has one list", kind.name()),
-                "--kind cascade has two",
-            )),
-            _ => Ok(false),
-        }
-    }
-
-    /// A filter of one list.
-    fn fill(&self, reading: &Reading, globals: &Globals) -> anyhow::Result<Filled> {
-        let wish = Wish::of(self, reading, globals)?;
-        wish.check_memory(self.max_memory)?;
-        let scheme = self.scheme()?;
-        let _progress = Progress::of(reading.watch(), "build", false, globals);
-        if wish.kind == KindArg::Fuse {
-            return fuse::build(&wish, scheme, reading, self.max_memory);
-        }
-        fill(wish.empty(scheme)?, reading, self.max_memory)
     }
 
     fn is_stdout(&self) -> bool {

@@ -1,7 +1,7 @@
 //! How a `Cascade` comes into being.
 
 use super::lists::List;
-use super::{Cascade, CascadeError, Counts, First, Stash};
+use super::{Cascade, CascadeError, Counts, FirstLayer, Stash};
 use crate::Key;
 use crate::filter::fuse::build::{BIN_BITS, shards_within};
 use crate::filter::fuse::exact::Exact;
@@ -165,9 +165,9 @@ fn first_layer(
     shape: CascadeShape,
     include: &mut List<'_>,
     max_hashes: usize,
-) -> Result<First, SpecError> {
+) -> Result<FirstLayer, SpecError> {
     match shape.first {
-        FirstShape::None => Ok(First::None),
+        FirstShape::None => Ok(FirstLayer::None),
         FirstShape::Fuse(shape) => {
             if let Some(held) = include.held_mut() {
                 let fuse = Fuse::from_hashes_of_width(spec, shape.width, held)?;
@@ -175,14 +175,14 @@ fn first_layer(
                 if !held.is_sorted() {
                     held.sort_unstable();
                 }
-                return Ok(First::Fuse(fuse));
+                return Ok(FirstLayer::Fuse(fuse));
             }
             let mut trouble = Ok(());
             let fuse = Fuse::build_of_width(spec, shape.width, max_hashes, |keep| {
                 let again = include.again(|hashes| hashes.iter().for_each(|hash| keep(*hash)));
                 trouble = trouble.and(again);
             });
-            trouble.and(fuse.map(First::Fuse))
+            trouble.and(fuse.map(FirstLayer::Fuse))
         }
         FirstShape::Blocked(shape) => {
             let mut lines = Blocked::with_shape(spec, shape)?;
@@ -190,7 +190,7 @@ fn first_layer(
                 Some(held) => _ = lines.insert_batch(held),
                 None => include.again(|hashes| _ = lines.insert_batch(hashes))?,
             }
-            Ok(First::Blocked(lines))
+            Ok(FirstLayer::Blocked(lines))
         }
     }
 }

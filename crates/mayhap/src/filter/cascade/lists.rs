@@ -1,7 +1,7 @@
 //! A list of hashed keys that may be too long to hold: what of it is needed is held, or found
 //! again by going through it once more.
 
-use super::{CHUNK, First};
+use super::{CHUNK, FirstLayer};
 use crate::filter::fuse::build::{BIN_BITS, Tally};
 use crate::hash::{Hash, reduce};
 use crate::spec::SpecError;
@@ -89,7 +89,7 @@ impl<'a> List<'a> {
 
     /// From now on only those count that the filter lets pass; they are held if `most` are
     /// enough.
-    pub fn let_pass(&mut self, first: &First, most: usize) -> Result<(), SpecError> {
+    pub fn let_pass(&mut self, first: &FirstLayer, most: usize) -> Result<(), SpecError> {
         let Some(held) = &mut self.held else { return self.take(most, Some(first)) };
         let (mut kept, mut chunk, mut answers) = (0, Vec::new(), Vec::new());
         for begin in (0..held.len()).step_by(CHUNK) {
@@ -106,7 +106,7 @@ impl<'a> List<'a> {
 
     /// Count those that the filter, if there is one, lets pass, and hold them if `most` are
     /// enough.
-    fn take(&mut self, most: usize, first: Option<&First>) -> Result<(), SpecError> {
+    fn take(&mut self, most: usize, first: Option<&FirstLayer>) -> Result<(), SpecError> {
         let mut kept = Kept { hashes: Vec::new(), most, over: Over::Drop, refused: false };
         let mut bins = vec![0; 1 << BIN_BITS];
         let (mut count, mut passing, mut answers) = (0, Vec::new(), Vec::new());
@@ -131,7 +131,7 @@ impl<'a> List<'a> {
         &mut self,
         which: Range<u64>,
         shards: u64,
-        first: Option<&First>,
+        first: Option<&FirstLayer>,
         most: usize,
     ) -> Result<(), SpecError> {
         if self.held.is_some() {
@@ -213,7 +213,7 @@ impl Kept {
 }
 
 /// Keep those that the filter lets pass; all, where there is none.
-fn retain(hashes: &mut Vec<Hash>, first: Option<&First>, answers: &mut Vec<bool>) {
+fn retain(hashes: &mut Vec<Hash>, first: Option<&FirstLayer>, answers: &mut Vec<bool>) {
     if let Some(first) = first {
         first.contains_batch(hashes, answers);
         let mut answers = answers.iter();
