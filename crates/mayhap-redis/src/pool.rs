@@ -19,7 +19,7 @@ const KEPT: usize = 64;
 
 enum Door {
     Single(Client),
-    Cluster(ClusterClient),
+    Cluster(Box<ClusterClient>),
 }
 
 enum Link {
@@ -37,7 +37,7 @@ impl Pool {
             let builder = ClusterClient::builder(nodes)
                 .connection_timeout(address.connect_within())
                 .response_timeout(address.answer_within());
-            Door::Cluster(builder.build().map_err(refused)?)
+            Door::Cluster(Box::new(builder.build().map_err(refused)?))
         } else {
             Door::Single(Client::open(address.nodes()[0].as_str()).map_err(refused)?)
         };
@@ -86,8 +86,7 @@ impl Pool {
         for node in self.address.nodes() {
             let masters = Client::open(node.as_str()).and_then(|client| {
                 let mut connection = open(&client, &self.address)?;
-                let slots: Vec<(u16, u16, (String, u16))> = first_nodes(&mut connection)?;
-                let mut hosts: Vec<_> = slots.into_iter().map(|(_, _, host)| host).collect();
+                let mut hosts = masters(&mut connection)?;
                 hosts.sort();
                 hosts.dedup();
                 let info = client.get_connection_info();
@@ -168,22 +167,19 @@ fn open(client: &Client, address: &Address) -> Result<Connection, RedisError> {
     Ok(connection)
 }
 
-/// `CLUSTER SLOTS`: ranges and their master.
-fn first_nodes(connection: &mut Connection) -> Result<Vec<(u16, u16, (String, u16))>, RedisError> {
+/// `CLUSTER SLOTS`: host and port of the master of each range.
+fn masters(connection: &mut Connection) -> Result<Vec<(String, u16)>, RedisError> {
     let ranges: Vec<Vec<redis::Value>> = redis::cmd("CLUSTER").arg("SLOTS").query(connection)?;
-    let mut nodes = vec![];
+    let mut hosts = vec![];
     for range in ranges {
-        if let [first, last, redis::Value::Array(master), ..] = range.as_slice()
+        if let [_, _, redis::Value::Array(master), ..] = range.as_slice()
             && let [host, port, ..] = master.as_slice()
         {
-            let (host, port) =
-                (redis::from_redis_value(host.clone())?, redis::from_redis_value(port.clone())?);
-            let (first, last) =
-                (redis::from_redis_value(first.clone())?, redis::from_redis_value(last.clone())?);
-            nodes.push((first, last, (host, port)));
+            let host = redis::from_redis_value(host.clone())?;
+            hosts.push((host, redis::from_redis_value(port.clone())?));
         }
     }
-    Ok(nodes)
+    Ok(hosts)
 }
 
 impl Link {
@@ -202,10 +198,10 @@ impl Link {
             }
             Link::Cluster(connection) => match requests {
                 [request] => {
-                    let by_digest = one(&mut **connection, &request.by_digest())?;
+                    let by_digest = one(connection, &request.by_digest())?;
                     Ok(vec![match unknown_scripts(std::slice::from_ref(&by_digest)).is_empty() {
                         true => by_digest,
-                        false => one(&mut **connection, &request.in_full())?,
+                        false => one(connection, &request.in_full())?,
                     }])
                 }
                 requests => {

@@ -164,7 +164,7 @@ impl<B: Backend> Seen<B> {
     /// Visit all owners with the bytes [`export`](Seen::export) would give.
     pub fn export_all(
         &self,
-        visit: &mut dyn FnMut(&[u8], Vec<u8>) -> Result<(), SeenError>,
+        mut visit: impl FnMut(&[u8], Vec<u8>) -> Result<(), SeenError>,
     ) -> Result<(), SeenError> {
         self.backend.each(&mut |owner, view, _| match view.export()? {
             Some(bytes) => visit(owner, bytes),

@@ -13,6 +13,9 @@ use mayhap_redis::{Reply, Request};
 /// How often something is tried while others change the same list.
 pub(super) const TRIES: u32 = 64;
 
+/// An owner, the list and its bytes.
+pub(super) type Found<'a> = (&'a [u8], View, u64);
+
 /// How lists are kept on a server.
 #[derive(Clone)]
 pub(super) struct Plan {
@@ -73,7 +76,7 @@ impl Plan {
         owners: &[&'a [u8]],
         replies: Vec<Reply>,
         now: Seconds,
-    ) -> Result<Vec<(&'a [u8], View, u64)>, SeenError> {
+    ) -> Result<Vec<Found<'a>>, SeenError> {
         let mut found = vec![];
         let per_owner = self.replies_per_owner();
         let mut replies = replies.into_iter();

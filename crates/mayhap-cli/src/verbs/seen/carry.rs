@@ -34,7 +34,7 @@ pub fn export(lists: &Lists, owner: Option<OsString>) -> anyhow::Result<Exit> {
                 put(&owner, &list);
             }
         }
-        None => lists.export_all(&mut |owner, list| {
+        None => lists.export_all(|owner, list| {
             put(owner, &list);
             Ok(())
         })?,
