@@ -176,8 +176,8 @@ unsafe extern "C" fn aof_rewrite(aof: *mut Io, key: *mut Str, value: *mut c_void
     });
 }
 
-/// Moves the box of the filter. Its arrays need none: small ones go where the allocator likes when
-/// filters grow, large ones are mapped by the page and fragment nothing.
+/// Moves the box of the filter. Its arrays stay: those past 14 KiB have pages of their own, which no
+/// allocator asks to move, and the engine owns the small ones.
 unsafe extern "C" fn defrag(ctx: *mut DefragCtx, _: *mut Str, value: *mut *mut c_void) -> c_int {
     guarded(0, || {
         let Some(alloc) = api().defrag_alloc else { return 0 };

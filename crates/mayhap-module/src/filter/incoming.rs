@@ -18,8 +18,7 @@ impl Incoming {
     pub fn begin(head: &[u8], room_bytes: u64) -> Result<Incoming, CommandError> {
         let head = Head::decode(head).map_err(bad_data)?;
         let need = head.body_bytes();
-        // Twice for a moment: the bytes, and the filter made of them.
-        if need.saturating_mul(2) > room_bytes {
+        if need > room_bytes {
             return Err(CommandError::NO_MEMORY);
         }
         Ok(Incoming { head, bytes: Vec::new() })

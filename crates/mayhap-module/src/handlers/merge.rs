@@ -14,7 +14,8 @@ pub fn merge<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, 
     for at in sources.clone() {
         bytes = bytes.max(keys.read(args.key(at))?.ok_or(CommandError::NOT_FOUND)?.bytes());
     }
-    if bytes > keys.room_bytes(0) {
+    let room = keys.room_bytes(0);
+    if bytes > room {
         return Err(CommandError::NO_MEMORY);
     }
     let had = keys.read(dest)?.map(copy).transpose()?;
@@ -32,6 +33,9 @@ pub fn merge<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, 
         }
     }
     let merged = merged.ok_or(CommandError::NOT_FOUND)?;
+    if merged.bytes() > room {
+        return Err(CommandError::NO_MEMORY);
+    }
     if exists {
         keys.replace(dest, merged)?;
     } else {
