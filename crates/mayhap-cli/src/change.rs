@@ -5,19 +5,18 @@ use crate::exit::Exit;
 use crate::filter_file::load;
 use crate::globals::Globals;
 use crate::keys::{KeyArgs, reading};
-use crate::numbers;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::secret::KeyFile;
 use crate::signals::stop_on_signal;
+use crate::wait::Wait;
 use anyhow::Context;
 use clap::Args;
 use mayhap::AnyFilter;
 use mayhap_store::keys::{Input, Reading, Tally};
 use mayhap_store::map::Mapped;
-use mayhap_store::replace::Lock;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Which filter is changed, and how long to wait for it.
 #[derive(Args)]
@@ -26,10 +25,8 @@ pub struct Change {
     #[arg(value_name = "FILE")]
     pub path: PathBuf,
 
-    /// Wait for another writer to end; with a time, at most so long
-    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true)]
-    #[arg(value_parser = numbers::duration)]
-    wait: Option<Option<Duration>>,
+    #[command(flatten)]
+    wait: Wait,
 
     #[command(flatten)]
     key_file: KeyFile,
@@ -53,11 +50,7 @@ impl Change {
         change: impl FnOnce(AnyFilter, &Reading, MaxMemory) -> anyhow::Result<Changed>,
     ) -> anyhow::Result<Exit> {
         let start = Instant::now();
-        let patience = match self.wait {
-            None => Duration::ZERO,
-            Some(time) => time.unwrap_or(Duration::MAX),
-        };
-        let mut lock = Lock::acquire(&self.path, patience)?;
+        let mut lock = self.wait.lock(&self.path)?;
         let mapped = Mapped::new(lock.file())
             .with_context(|| format!("cannot open {}", self.path.display()))?;
         let (filter, header) = load(&mapped, &self.path, &self.key_file, self.max_memory.budget())?;

@@ -37,7 +37,7 @@ pub fn fill(filter: AnyFilter, reading: &Reading, memory: MaxMemory) -> anyhow::
         }
         AnyFilter::Bitmap(mut ids) => {
             let tally;
-            (tally, no_integers) = insert_ids(&mut ids, reading)?;
+            (tally, no_integers) = insert_ids(&mut ids, reading, memory)?;
             ids.compact();
             (ids.into(), tally)
         }
@@ -72,14 +72,24 @@ pub fn insert_in_order(
     })
 }
 
-fn insert_ids(ids: &mut Bitmap, reading: &Reading) -> anyhow::Result<(Tally, u64)> {
+fn insert_ids(
+    ids: &mut Bitmap,
+    reading: &Reading,
+    memory: MaxMemory,
+) -> anyhow::Result<(Tally, u64)> {
     let mut no_integers = 0;
+    // Its size is dear to ask for, so that is done as often as it has grown by an eighth.
+    let mut check_at = 0;
     let tally = reading.run(&Integers, |batch| {
         for id in &batch.out {
             match id {
                 Some(id) => _ = ids.insert(*id),
                 None => no_integers += 1,
             }
+        }
+        if ids.keys() >= check_at {
+            memory.check(ids.bytes(), ids.keys())?;
+            check_at = ids.keys() / 8 * 9 + 1000;
         }
         anyhow::Ok(ControlFlow::Continue(()))
     })?;

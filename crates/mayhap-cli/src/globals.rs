@@ -25,7 +25,8 @@ pub struct Globals {
 
     /// Threads; the default is one a core
     #[arg(short = 'j', long, global = true, value_name = "N", display_order = 904)]
-    pub threads: Option<NonZeroUsize>,
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
 
     /// Write out every line as soon as it is known, for whoever waits at the other end of a pipe
     #[arg(long, global = true, display_order = 905)]
@@ -36,7 +37,7 @@ impl Globals {
     /// How many threads to use.
     pub fn threads(&self) -> NonZeroUsize {
         let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        self.threads.unwrap_or_else(cores)
+        self.threads.and_then(|threads| NonZeroUsize::new(threads.into())).unwrap_or_else(cores)
     }
 }
 

@@ -161,6 +161,14 @@ pub fn key_type(notes: &Notes) -> &str {
 
 impl RuleArgs {
     fn rules(&self, notes: Option<&Notes>) -> anyhow::Result<Rules> {
+        let (normaliser, spelling) = (self.normaliser(notes)?, self.spelling(notes)?);
+        let is_integer = matches!(spelling, Spelling::I64 | Spelling::I32 { .. });
+        if is_integer && normaliser != Normaliser::None {
+            return Err(refuse(
+                format!("--normalize {}: numbers have nothing to normalise", normaliser.name()),
+                "leave out --normalize, or --key-type",
+            ));
+        }
         Ok(Rules {
             framing: Framing {
                 delimiter: if self.null { 0 } else { b'\n' },
@@ -168,8 +176,8 @@ impl RuleArgs {
                 skip_empty: self.skip_empty,
             },
             part: self.part()?,
-            normaliser: self.normaliser(notes)?,
-            spelling: self.spelling(notes)?,
+            normaliser,
+            spelling,
         })
     }
 

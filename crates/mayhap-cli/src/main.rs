@@ -24,6 +24,7 @@ mod secret;
 mod signals;
 mod usage;
 mod verbs;
+mod wait;
 
 use clap::Parser;
 use std::process::ExitCode;

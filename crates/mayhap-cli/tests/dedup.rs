@@ -239,8 +239,8 @@ fn what_cannot_be_is_refused_with_a_hint() {
         (vec!["--window", "10", "-n", "10"], "hint: leave out -n"),
         (vec!["--state", &text], "not a mayhap file"),
         (vec!["--against", &text], "not a mayhap file"),
-        (vec!["-n", "1T", "--max-memory", "1GB"], "hint: `mayhap plan"),
-        (vec!["--exact", "-n", "1G", "--max-memory", "1GB"], "hint: `mayhap plan"),
+        (vec!["-n", "1T", "--max-memory", "1GB"], "what 1.00 GB can do:"),
+        (vec!["--exact", "-n", "1G", "--max-memory", "1GB"], "what 1.00 GB can do:"),
         (vec!["no such file"], "hint:"),
         (vec!["-p", "0"], "0"),
     ] {

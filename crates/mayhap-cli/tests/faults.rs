@@ -93,6 +93,11 @@ fn the_second_writer_is_told_who_writes_or_waits() {
     }
     let impatient = run(folder, "add --wait=50ms f", b"eve\n");
     assert_eq!(impatient.status.code(), Some(2));
+    // Nor is the file built anew, or merged into, while somebody adds to it.
+    for verb in ["build -o f -n 5 -", "merge -o f f f"] {
+        let told = run(folder, verb, b"eve\n");
+        assert!(said(&told).contains("is being written by "), "{verb}: {}", said(&told));
+    }
 
     let mut second = mayhap(folder, "add -q --wait f").spawn().unwrap();
     second.stdin.take().unwrap().write_all(b"zoe\n").unwrap();

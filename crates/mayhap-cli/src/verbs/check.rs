@@ -73,7 +73,7 @@ pub struct Check {
 impl Check {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("check")) };
-        self.refuse_what_cannot_be(globals)?;
+        self.refuse_what_cannot_be(&inputs, globals)?;
         let check = if self.no_verify { Verification::Header } else { Verification::Everything };
         let paths = std::iter::once(&self.filter).chain(&self.others);
         let filters = paths
@@ -101,7 +101,14 @@ impl Check {
         Ok(Exit::of(printer.matched > 0))
     }
 
-    fn refuse_what_cannot_be(&self, globals: &Globals) -> anyhow::Result<()> {
+    fn refuse_what_cannot_be(&self, inputs: &[Input], globals: &Globals) -> anyhow::Result<()> {
+        let list = self.except.clone().map(Input::from);
+        if list == Some(Input::Stdin) && inputs.contains(&Input::Stdin) {
+            return Err(refuse(
+                "--except - and the lines to check are both on standard input",
+                "name a file for one of them",
+            ));
+        }
         if globals.quiet
             && (self.count || self.mark || self.which || self.line_number || globals.json)
         {

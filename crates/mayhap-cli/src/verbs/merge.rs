@@ -10,6 +10,7 @@ use crate::numbers::{bytes, grouped, percent};
 use crate::outcome::{overfull, rate_now};
 use crate::print;
 use crate::secret::KeyFile;
+use crate::wait::Wait;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use mayhap::Kind;
@@ -44,6 +45,9 @@ pub struct Merge {
     #[command(flatten)]
     max_memory: MaxMemory,
 
+    #[command(flatten)]
+    wait: Wait,
+
     /// Replace the output even if it is not a filter
     #[arg(long)]
     force: bool,
@@ -70,6 +74,7 @@ impl Merge {
         }
         let over = if self.force { Over::Anything } else { Over::Filters };
         replace::check(&self.output, over)?;
+        let lock = self.wait.lock_if_there(&self.output)?;
         let (mut merged, header) =
             load(&map::bytes(first)?, first, &self.key_file, self.max_memory.budget())?;
         let mut notes = header.notes.with_created(now_s());
@@ -94,6 +99,7 @@ impl Merge {
             }
         }
         replace::file(&self.output, over, |to| merged.write_to(to, &notes))?;
+        drop(lock);
 
         let path = self.output.display();
         let full = overfull(&merged);

@@ -3,11 +3,15 @@
 use super::wish::Wish;
 use crate::budget::MaxMemory;
 use crate::fill::{Filled, insert_in_order};
+use mayhap::sizing::{Layout, Plan};
 use mayhap::{Fuse, Hash, Native, Spec};
 use mayhap_store::keys::{Reading, Tally};
 
-/// What building takes beside the hashes and the filter.
-const ASIDE_BYTES: u64 = 48 << 20;
+/// What building takes beside the hashes and the filter, at the most.
+fn aside_bytes(keys: u64) -> u64 {
+    keys.saturating_mul(48).min(48 << 20)
+}
+
 /// The fewest hashes a pass must be able to keep: those of one shard.
 const FEWEST_HASHES: u64 = 2_000_000;
 
@@ -33,8 +37,12 @@ fn by_passes(
     reading: &Reading,
     memory: MaxMemory,
 ) -> anyhow::Result<(Fuse, Tally)> {
-    let room = memory.budget().bytes().saturating_sub(ASIDE_BYTES) / 2 / 8;
-    let max_hashes = room.clamp(FEWEST_HASHES, spec.capacity().max(FEWEST_HASHES));
+    let keys = spec.capacity();
+    let filter_bytes = Plan::for_rate(Layout::Fuse, keys, spec.fpr())?.bytes();
+    let beside = filter_bytes.saturating_add(aside_bytes(keys));
+    memory.check(beside.saturating_add(keys.min(FEWEST_HASHES) * 8), keys)?;
+    let room = memory.budget().bytes().saturating_sub(beside) / 8;
+    let max_hashes = room.clamp(FEWEST_HASHES, keys.max(FEWEST_HASHES));
     let mut read: anyhow::Result<Tally> = Ok(Tally::default());
     let filter = Fuse::build(spec, usize::try_from(max_hashes).unwrap_or(usize::MAX), |keep| {
         if read.is_ok() {
@@ -60,7 +68,7 @@ fn at_once(
     let tally = insert_in_order(scheme, reading, |more| {
         let keys = (hashes.len() + more.len()) as u64;
         // A growing vector is copied into one twice its size.
-        memory.check(keys.saturating_mul(3 * 8).saturating_add(ASIDE_BYTES), keys)?;
+        memory.check(keys.saturating_mul(3 * 8).saturating_add(aside_bytes(keys)), keys)?;
         hashes.extend_from_slice(more);
         Ok(())
     })?;

@@ -16,6 +16,7 @@ use crate::progress::Progress;
 use crate::secret::KeyFile;
 use crate::signals::stop_on_signal;
 use crate::usage;
+use crate::wait::Wait;
 use anyhow::Context;
 use clap::Args;
 use mayhap::format::Notes;
@@ -79,6 +80,9 @@ pub struct Build {
     #[command(flatten)]
     max_memory: MaxMemory,
 
+    #[command(flatten)]
+    wait: Wait,
+
     /// Replace the output even if it is not a filter
     #[arg(long)]
     force: bool,
@@ -101,6 +105,7 @@ impl Build {
         let over = if self.force { Over::Anything } else { Over::Filters };
         self.check_output(over)?;
         let notes = note(self.notes()?, &rules)?;
+        let lock = self.wait.lock_if_there(&self.output)?;
         let reading = reading(inputs, &rules, globals);
         stop_on_signal(reading.watch());
 
@@ -117,6 +122,7 @@ impl Build {
         drop(progress);
         let Filled { filter, tally, no_integers } = filled;
         write(&self.output, over, &filter, &notes)?;
+        drop(lock);
 
         let outcome = Outcome {
             verb: "built",

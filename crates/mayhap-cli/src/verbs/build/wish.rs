@@ -7,10 +7,10 @@ use crate::globals::Globals;
 use crate::kind::{GROWTH, KindArg};
 use crate::numbers;
 use crate::progress::Progress;
-use mayhap::sizing::{BlockedShape, ClassicShape, Layout, Plan, ScalableShape};
+use mayhap::sizing::{BlockedShape, ClassicShape, Layout, Plan, ScalableShape, hash_floor};
 use mayhap::{
-    AnyFilter, Bitmap, Blocked, Classic, Counting, Native, Scalable, Spec, SpecError, Window,
-    Windowed,
+    AnyFilter, Bitmap, Blocked, Classic, Counting, MIN_FPR, Native, Scalable, Spec, SpecError,
+    Window, Windowed,
 };
 use mayhap_store::keys::Reading;
 use std::time::Duration;
@@ -52,8 +52,7 @@ impl Wish {
     /// Put together what was asked for. May read all inputs once, to count them.
     pub fn of(build: &Build, reading: &Reading, globals: &Globals) -> anyhow::Result<Wish> {
         refuse_what_cannot_be(build)?;
-        let countable = reading.is_rereadable();
-        let sized = build.capacity.is_some() || build.memory.is_some() || countable;
+        let sized = build.capacity.is_some() || build.memory.is_some() || reading.is_rereadable();
         let kind = match build.kind {
             KindArg::Auto if build.window.is_some() || build.generations.is_some() => {
                 KindArg::Windowed
@@ -69,33 +68,7 @@ impl Wish {
             _ => Window::last_keys(build.generations()),
         };
         let layout = kind.layout(build.generations());
-        let capacity = match (build.capacity, build.window, build.rate, build.memory, layout) {
-            (Some(keys), ..) => keys,
-            (None, Some(Span::Keys(keys)), ..) => keys,
-            (None, _, Some(fpr), Some(bytes), Some(layout)) => {
-                Plan::for_keys(layout, fpr, bytes)?.keys()
-            }
-            _ if kind == KindArg::Bitmap => 0,
-            // They all come now, into one part of the window, which must have room for them.
-            (None, Some(Span::Time(_)), ..) if countable => {
-                let parts = u64::from(build.generations());
-                count(reading, globals)?.max(1).saturating_mul(parts)
-            }
-            _ if countable => count(reading, globals)?.max(1),
-            (None, _, _, Some(bytes), Some(layout)) => Plan::for_keys(layout, RATE, bytes)?.keys(),
-            // Built from what came, whatever its number.
-            _ if kind == KindArg::Fuse => 0,
-            _ if kind == KindArg::Scalable => FIRST_KEYS,
-            _ => {
-                return Err(refuse(
-                    format!(
-                        "the keys of a pipe cannot be counted, and a {} filter must know their number",
-                        kind.name()
-                    ),
-                    "say how many will come with -n, or let it grow with --kind scalable",
-                ));
-            }
-        };
+        let capacity = capacity(build, kind, reading, globals)?;
         let mut wish =
             Wish { kind, capacity, fpr: build.rate.unwrap_or(RATE), bytes: None, window };
         if let (None, Some(bytes), Some(layout)) = (build.rate, build.memory, layout) {
@@ -151,6 +124,45 @@ impl Wish {
     }
 }
 
+/// How many keys to make room for; 0 where the kind takes what comes.
+fn capacity(
+    build: &Build,
+    kind: KindArg,
+    reading: &Reading,
+    globals: &Globals,
+) -> anyhow::Result<u64> {
+    if let Some(keys) = build.capacity {
+        return Ok(keys);
+    }
+    if let Some(Span::Keys(keys)) = build.window {
+        return Ok(keys);
+    }
+    let Some(layout) = kind.layout(build.generations()) else { return Ok(0) };
+    if let (Some(fpr), Some(bytes)) = (build.rate, build.memory) {
+        return Ok(Plan::for_keys(layout, fpr, bytes)?.keys());
+    }
+    if reading.is_rereadable() {
+        let keys = count(reading, globals)?.max(1);
+        // All keys of now come into one part of a window of time, which must have room for them.
+        let parts = if build.window.is_some() { build.generations() } else { 1 };
+        return Ok(keys.saturating_mul(parts.into()));
+    }
+    if let Some(bytes) = build.memory {
+        return Ok(Plan::for_keys(layout, RATE, bytes)?.keys());
+    }
+    match kind {
+        KindArg::Fuse => Ok(0),
+        KindArg::Scalable => Ok(FIRST_KEYS),
+        _ => Err(refuse(
+            format!(
+                "the keys of a pipe cannot be counted, and a {} filter must know their number",
+                kind.name()
+            ),
+            "say how many will come with -n, or let it grow with --kind scalable",
+        )),
+    }
+}
+
 fn refuse_what_cannot_be(build: &Build) -> anyhow::Result<()> {
     if build.capacity.is_some() && build.rate.is_some() && build.memory.is_some() {
         return Err(refuse(
@@ -171,10 +183,12 @@ fn refuse_what_cannot_be(build: &Build) -> anyhow::Result<()> {
             "-n and a --window of keys say the same thing twice",
             "leave out -n, or give the window as a time, as in --window 24h",
         )),
-        (None, None) if build.kind == KindArg::Windowed => Err(refuse(
-            "a windowed filter must know what to remember",
-            "say --window 10M for the last ten million keys, or --window 24h with -n for the keys of a day",
-        )),
+        (None, None) if build.kind == KindArg::Windowed || build.generations.is_some() => {
+            Err(refuse(
+                "a windowed filter must know what to remember",
+                "say --window 10M for the last ten million keys, or --window 24h with -n for the keys of a day",
+            ))
+        }
         _ if build.kind == KindArg::Bitmap
             && (build.rate.is_some() || build.capacity.is_some() || build.memory.is_some()) =>
         {
@@ -206,6 +220,8 @@ fn rate_in(layout: Layout, keys: u64, bytes: u64) -> Result<f64, SpecError> {
         }
         _ => plan.fpr(),
     };
+    // With more memory than keys can use: the lowest rate there is.
+    fpr = fpr.max(MIN_FPR).max(2.0 * hash_floor(keys));
     if matches!(layout, Layout::Windowed { .. } | Layout::Scalable { .. }) {
         // These are laid out by rate alone, in whole lines: a little more rate, until they fit.
         while fpr < 0.99 && Plan::for_rate(layout, keys, fpr)?.bytes() > bytes {

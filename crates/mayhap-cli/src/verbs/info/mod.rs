@@ -2,7 +2,7 @@
 
 mod facts;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, refuse};
 use crate::filter_file::FilterFile;
 use crate::globals::Globals;
 use crate::measure::{self, Measured};
@@ -39,6 +39,12 @@ pub struct Info {
 
 impl Info {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
+        if self.measure == Some(0) {
+            return Err(refuse(
+                "--measure=0 measures nothing",
+                "ask for a million or more: --measure=1M",
+            ));
+        }
         let facts =
             if self.no_verify { self.header_only(Check::Header)? } else { self.everything()? };
         if globals.json {
