@@ -14,6 +14,7 @@ pub struct Batch<O> {
     place: Place,
     delimiter: u8,
     unparsed: u64,
+    count: u64,
     /// Records, and those passed over as empty.
     lines: u64,
     /// The number of the first of them in its input.
@@ -36,6 +37,7 @@ impl<O> Batch<O> {
             place: Place::default(),
             delimiter,
             unparsed: 0,
+            count: 0,
             lines: 0,
             first_number: 1,
         }
@@ -65,6 +67,11 @@ impl<O> Batch<O> {
         let text = &text.bytes()[place.header_bytes..];
         let base = place.header_bytes;
         let framing = rules.framing;
+        if !T::WANTS_KEYS && !framing.skip_empty {
+            *lines = cutter.count(text);
+            self.count = *lines;
+            return;
+        }
         if rules.is_plain() && !framing.crlf && !framing.skip_empty {
             cutter.records(text, |start, end| {
                 records.push(Span { start: base + start, end: base + end });
@@ -92,6 +99,12 @@ impl<O> Batch<O> {
             });
         }
         task.end(out);
+        self.count = self.records.len() as u64;
+    }
+
+    /// How many records came by, be they known or only counted.
+    pub(super) fn counted(&self) -> u64 {
+        self.count
     }
 
     /// Follow on the batch before, in input order.

@@ -50,6 +50,22 @@ impl Cutter {
         }
     }
 
+    /// How many records a whole block has, empty ones among them.
+    pub(super) fn count(&self, text: &[u8]) -> u64 {
+        match self {
+            Cutter::Plain { delimiter } => {
+                let ends = memchr::memchr_iter(*delimiter, text).count();
+                let last = text.last().is_some_and(|last| last != delimiter);
+                ends as u64 + u64::from(last)
+            }
+            Cutter::Quoted { .. } => {
+                let mut count = 0;
+                self.records(text, |_, _| count += 1);
+                count
+            }
+        }
+    }
+
     /// Call for each record of a whole block: where it starts, where it ends, without its
     /// delimiter.
     #[inline]

@@ -251,9 +251,9 @@ impl<F> Consumer<'_, F> {
         F: Each<O, E>,
     {
         self.next = batch.number_from(self.next);
-        self.tally.records += batch.records() as u64;
+        self.tally.records += batch.counted();
         self.tally.unparsed += batch.unparsed();
-        self.watch.add_records(batch.records() as u64);
+        self.watch.add_records(batch.counted());
         (self.each)(Some(batch))
     }
 

@@ -9,6 +9,10 @@ pub trait Task: Sync {
     /// What is kept of a block.
     type Out: Default + Send;
 
+    /// Whether it looks at keys at all. One that does not has its records counted, and nothing
+    /// else of them is known.
+    const WANTS_KEYS: bool = true;
+
     /// A new block begins: forget the one before.
     fn begin(&self, out: &mut Self::Out);
 

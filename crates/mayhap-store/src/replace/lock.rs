@@ -31,8 +31,8 @@ impl Lock {
         })?;
         let start = Instant::now();
         loop {
-            let file =
-                File::open(&path).map_err(|error| LockError::Open { path: path.clone(), error })?;
+            let file = open_regular(&path)
+                .map_err(|error| LockError::Open { path: path.clone(), error })?;
             match file.try_lock() {
                 // The one before may have replaced it while we opened it.
                 Ok(()) if has_name(&file, &path) => return Ok(Lock { path, file }),
