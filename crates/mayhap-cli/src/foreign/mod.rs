@@ -5,12 +5,16 @@ mod build;
 mod change;
 mod merge;
 mod show;
+#[cfg(feature = "parquet-values")]
+mod values;
 
 pub use args::{FormatArg, FormatArgs, formats};
 pub use build::{Wish, build};
 pub use change::add;
 pub use merge::merge;
 pub use show::{done as show_done, json, text};
+#[cfg(feature = "parquet-values")]
+pub use values::compare_with_values;
 
 use crate::keys::KeyArgs;
 use anyhow::Context;

@@ -21,10 +21,19 @@ pub struct Verify {
     /// The filters to verify
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+
+    /// Files are Parquet: read this column's values and see that its filters have them all
+    #[cfg(feature = "parquet-values")]
+    #[arg(long, value_name = "NAME", help_heading = "Other programs")]
+    column: Option<String>,
 }
 
 impl Verify {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
+        #[cfg(feature = "parquet-values")]
+        if let Some(column) = &self.column {
+            return crate::foreign::compare_with_values(&self.files, column, globals);
+        }
         let mut exit = Exit::Yes;
         for path in &self.files {
             match filter_file::verify(path) {
