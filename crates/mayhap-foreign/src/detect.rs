@@ -85,7 +85,7 @@ fn is_text(bytes: &[u8]) -> bool {
         // Cut off in the middle of a character.
         Err(error) => error.error_len().is_none(),
     };
-    is_utf8 && !start.iter().any(|byte| is_control(byte))
+    is_utf8 && !start.iter().any(is_control)
 }
 
 #[cfg(test)]
