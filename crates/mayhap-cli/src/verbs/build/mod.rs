@@ -198,6 +198,7 @@ impl Build {
         let over = if self.force { Over::Anything } else { Over::Filters };
         self.check_output(over)?;
         let rules = self.keys.foreign_rules(format, None, None)?;
+        let _lock = self.wait.lock_if_there(&self.output)?;
         let wish = foreign::Wish {
             format,
             output: &self.output,
