@@ -7,6 +7,7 @@ use crate::policy::Policy;
 use crate::view::View;
 use mayhap::{Hash, Native, Scheme};
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 /// The hash of an id as this owner's list knows it.
 ///
@@ -21,7 +22,7 @@ pub fn hash_ids<I: AsRef<[u8]>>(owner: &[u8], ids: &[I]) -> Vec<Hash> {
 pub(crate) struct Call<'a> {
     pub owner: &'a [u8],
     pub ids: Vec<&'a [u8]>,
-    pub hashes: Vec<Hash>,
+    hashes: OnceLock<Vec<Hash>>,
 }
 
 impl<'a> Call<'a> {
@@ -34,18 +35,28 @@ impl<'a> Call<'a> {
         if ids.is_empty() {
             return Err(SeenError::NoIds);
         }
-        let hashes = hash_ids(owner, ids);
-        Ok(Call { owner, ids: ids.iter().map(AsRef::as_ref).collect(), hashes })
+        let ids = ids.iter().map(AsRef::as_ref).collect();
+        Ok(Call { owner, ids, hashes: OnceLock::new() })
+    }
+
+    fn hashes(&self) -> &[Hash] {
+        self.hashes.get_or_init(|| hash_ids(self.owner, &self.ids))
+    }
+
+    /// For each id, whether it is marked and whether it is on offer.
+    fn ask(&self, view: &View, answer: impl FnMut(bool, bool)) {
+        let hashes = if view.needs_hashes() { self.hashes() } else { &[] };
+        view.ask(&self.ids, hashes, answer);
     }
 
     pub fn change(&self, deed: Deed) -> Change<'_> {
-        Change { owner: self.owner, deed, ids: &self.ids, hashes: &self.hashes }
+        Change { owner: self.owner, deed, ids: &self.ids, hashes: self.hashes() }
     }
 
     /// Which ids were neither seen nor on offer, by their places.
     pub fn unseen(&self, view: &View) -> Vec<usize> {
         let (mut unseen, mut at) = (vec![], 0);
-        view.ask(&self.ids, &self.hashes, |marked, offered| {
+        self.ask(view, |marked, offered| {
             if !marked && !offered {
                 unseen.push(at);
             }
@@ -65,7 +76,7 @@ impl<'a> Call<'a> {
     /// How many different ids were not marked yet.
     pub fn new_ids(&self, view: &View) -> u64 {
         let (mut new, mut at) = (HashSet::new(), 0);
-        view.ask(&self.ids, &self.hashes, |marked, _| {
+        self.ask(view, |marked, _| {
             if !marked {
                 new.insert(self.ids[at]);
             }

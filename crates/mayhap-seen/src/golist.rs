@@ -11,6 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mayhap::{Hash, Scheme};
 use mayhap_foreign::frame::Framed;
+use mayhap_foreign::hash::fnv1a_32_mixed;
 use mayhap_foreign::kevburnsjr::{self, Kevburnsjr};
 use std::fmt::Write;
 
@@ -42,15 +43,23 @@ impl GoList {
         GoList { slices: slices.collect(), offers, bytes }
     }
 
-    /// For each id, whether it is marked and whether it is on offer.
+    /// For each id, whether it is marked and whether it is on offer. Without offers there need be
+    /// no hashes.
     pub(crate) fn ask(&self, ids: &[&[u8]], hashes: &[Hash], mut answer: impl FnMut(bool, bool)) {
-        for (id, hash) in ids.iter().zip(hashes) {
-            answer(self.slice_of(id).is_some(), self.offers.contains(*hash));
+        for (at, id) in ids.iter().enumerate() {
+            let offered = hashes.get(at).is_some_and(|hash| self.offers.contains(*hash));
+            answer(self.slice_of(id).is_some(), offered);
         }
     }
 
-    /// The newest slice that has it. The hash is the same for all sizes of filters.
+    /// The newest slice that has it.
     fn slice_of(&self, id: &[u8]) -> Option<usize> {
+        // The first probe needs one of the two hashes only, and is all that most strangers cost.
+        let first = fnv1a_32_mixed(id.iter().copied(), 0);
+        if !self.slices.iter().any(|(_, filter)| is_set(filter.as_bytes(), first)) {
+            return None;
+        }
+        // The hash is the same for all sizes of filters.
         let hash = self.slices.first()?.1.scheme().hash_bytes(id);
         self.slices.iter().position(|(_, filter)| filter.contains_hash(hash))
     }
@@ -83,6 +92,13 @@ impl GoList {
     pub(crate) fn is_empty(&self) -> bool {
         self.slices.is_empty() && self.offers.is_empty()
     }
+}
+
+/// The first probe: buckets of 32 bits, big-endian.
+fn is_set(bytes: &[u8], hash: u32) -> bool {
+    let bits = u32::try_from(bytes.len() * 8).unwrap_or(u32::MAX);
+    let at = hash.checked_rem(bits).unwrap_or(0) ^ 24;
+    bytes.get(at as usize / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1)
 }
 
 /// What marking does to the elements of a list.

@@ -4,7 +4,7 @@
 //! backend decides anything that is decided here.
 
 use crate::policy::{MAX_SLICES, Policy, Seconds};
-use crate::slice::{Shape, Slice};
+use crate::slice::{Shape, Sieve, Slice};
 use mayhap::Hash;
 use std::collections::HashSet;
 
@@ -146,15 +146,17 @@ impl List {
 
     /// For each hash whether it is marked, and whether it is on offer.
     pub(crate) fn ask(&self, hashes: &[Hash], mut answer: impl FnMut(bool, bool)) {
-        // Below this a plain search is done before an index is made.
-        if (hashes.len() as u64) * 4 < self.ids() {
-            hashes.iter().for_each(|hash| answer(self.is_marked(*hash), self.is_offered(*hash)));
+        let is_offered = |hash| !self.offers.is_empty() && self.is_offered(hash);
+        // For few questions a search is done before a sieve is made.
+        if (hashes.len() as u64) * 8 < self.ids() {
+            hashes.iter().for_each(|hash| answer(self.is_marked(*hash), is_offered(*hash)));
             return;
         }
-        let indices: Vec<_> = self.slices.iter().map(Slice::index).collect();
+        let mut sieve = Sieve::new(self.ids());
+        self.slices.iter().for_each(|slice| slice.trace(&mut sieve));
         for hash in hashes {
-            let marked = indices.iter().any(|index| index.contains(*hash));
-            answer(marked, !self.offers.is_empty() && self.is_offered(*hash));
+            let marked = sieve.may_hold(*hash) && self.is_marked(*hash);
+            answer(marked, is_offered(*hash));
         }
     }
 

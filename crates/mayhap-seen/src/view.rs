@@ -45,6 +45,15 @@ impl View {
         }
     }
 
+    /// Whether questions need our hashes of the ids.
+    pub(crate) fn needs_hashes(&self) -> bool {
+        match self {
+            View::List(_) => true,
+            #[cfg(feature = "redis")]
+            View::Go(list) => !list.offers().is_empty(),
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             View::List(list) => list.is_empty(),
