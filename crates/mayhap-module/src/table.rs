@@ -93,17 +93,6 @@ pub enum Origin {
     Ours,
 }
 
-/// How a command's keys are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeyRange {
-    /// The place of the first.
-    pub first: i32,
-    /// The place of the last, -1 for the last argument.
-    pub last: i32,
-    /// Whether only the command itself can tell where they end.
-    pub must_ask: bool,
-}
-
 const WRITES: &[Flag] = &[Flag::Write, Flag::DenyOom];
 const FREES: &[Flag] = &[Flag::Write];
 const READS: &[Flag] = &[Flag::ReadOnly, Flag::Fast];
@@ -297,29 +286,41 @@ pub const COMMANDS: &[Command] = &[
 
 impl Command {
     /// As the server counts: the command's name included, negative for "at least".
-    pub fn arity(&self) -> i32 {
-        let needed = |arg: &&Arg| !matches!(arg, Arg::Flag(_) | Arg::Option(..) | Arg::OneOf(..));
-        let least = 1 + self.args.iter().filter(needed).count() as i32;
-        let exact = self.args.iter().all(|arg| matches!(arg, Arg::Key(_) | Arg::One(..)));
-        if exact { least } else { -least }
+    pub const fn arity(&self) -> i32 {
+        let (least, most) = self.words();
+        if least == most { least as i32 } else { -(least as i32) }
+    }
+
+    /// The fewest and the most words it has, its name included.
+    pub const fn words(&self) -> (usize, usize) {
+        let (mut least, mut more, mut at) = (1, Some(0), 0);
+        while at < self.args.len() {
+            match (self.args[at], more) {
+                (Arg::Key(_) | Arg::One(..) | Arg::Word(_), _) => least += 1,
+                (Arg::Keys(_) | Arg::Items, _) => (least, more) = (least + 1, None),
+                (Arg::Flag(_) | Arg::OneOf(..), Some(known)) => more = Some(known + 1),
+                (Arg::Option(..), Some(known)) => more = Some(known + 2),
+                (Arg::Flag(_) | Arg::OneOf(..) | Arg::Option(..), None) => {}
+            }
+            at += 1;
+        }
+        match more {
+            Some(more) => (least, least + more),
+            None => (least, usize::MAX),
+        }
     }
 
     /// Whether a command of so many words, its name included, has them all.
-    pub fn takes(&self, words: usize) -> bool {
-        let arity = self.arity();
-        let most = match self.args {
-            [.., Arg::OneOf(..)] => self.args.len() + 1,
-            _ => usize::MAX,
-        };
-        let least = arity.unsigned_abs() as usize;
-        words <= most && if arity > 0 { words == least } else { words >= least }
+    #[inline]
+    pub const fn takes(&self, words: usize) -> bool {
+        let (least, most) = self.words();
+        least <= words && words <= most
     }
 
-    /// Where its keys are.
-    pub fn keys(&self) -> KeyRange {
-        let first = 1;
-        let must_ask = self.args.iter().any(|arg| matches!(arg, Arg::Keys(_)));
-        KeyRange { first, last: 1, must_ask }
+    /// Whether only the command itself can tell where its keys end. Elsewhere there is one, which
+    /// comes first.
+    pub const fn must_be_asked(&self) -> bool {
+        matches!(self.args, [Arg::Keys(_), ..] | [_, Arg::Keys(_), ..])
     }
 
     /// Where its keys are in this very command.
@@ -343,7 +344,7 @@ impl Command {
     /// The flags as the server wants them.
     pub fn flag_words(&self) -> String {
         let mut words: Vec<_> = self.flags.iter().map(|flag| flag.name()).collect();
-        if self.keys().must_ask {
+        if self.must_be_asked() {
             words.push("getkeys-api");
         }
         words.join(" ")

@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::sync::OnceLock;
 
 /// What `malloc` aligns to.
-const MALLOC_ALIGN: usize = 16;
+pub const MALLOC_ALIGN: usize = 16;
 /// From here on it is worth to ask first whether there is so much.
 const LARGE: usize = 64 << 10;
 

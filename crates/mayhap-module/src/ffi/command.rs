@@ -21,10 +21,9 @@ unsafe extern "C" fn call<const ROW: usize>(
     argv: *mut *mut Str,
     argc: c_int,
 ) -> c_int {
-    let command = &COMMANDS[ROW];
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: the server gives `argc` strings that live as long as the command runs.
-        unsafe { run(command, ctx, argv, argc) }
+        unsafe { run::<ROW>(ctx, argv, argc) }
     }));
     outcome.unwrap_or_else(|_| {
         // SAFETY: the context is that of the running command.
@@ -37,10 +36,16 @@ thread_local! {
     static WORDS: RefCell<Vec<&'static [u8]>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Which row it is is known when compiling: its arity is a number then, and its handler is called
+/// directly.
+///
 /// # Safety
 ///
 /// `argv` must hold `argc` strings of the command that runs in `ctx`.
-unsafe fn run(command: &Command, ctx: *mut Ctx, argv: *mut *mut Str, argc: c_int) -> c_int {
+#[inline]
+unsafe fn run<const ROW: usize>(ctx: *mut Ctx, argv: *mut *mut Str, argc: c_int) -> c_int {
+    let command = const { &COMMANDS[ROW] };
+    let (least, most) = const { COMMANDS[ROW].words() };
     // SAFETY: as the caller promises.
     let strings = unsafe { std::slice::from_raw_parts(argv, usize::try_from(argc).unwrap_or(0)) };
     // Taken out rather than borrowed: a command may run inside of another's notification.
@@ -49,13 +54,13 @@ unsafe fn run(command: &Command, ctx: *mut Ctx, argv: *mut *mut Str, argc: c_int
     // SAFETY: the strings live until the command is done, and the words are forgotten before.
     words.extend(strings.iter().map(|string| unsafe { bytes_of::<'static>(*string) }));
     let args = Args::new(&words);
-    if command.keys().must_ask && answers_for_keys(command, ctx, &args) {
+    if const { COMMANDS[ROW].must_be_asked() } && answers_for_keys(command, ctx, &args) {
         return api::OK;
     }
-    let status = if command.takes(words.len()) {
+    let status = if (least..=most).contains(&words.len()) {
         // SAFETY: context and strings are those of the running command.
         let mut keys = unsafe { ServerKeys::new(ctx, strings) };
-        match (command.run)(&mut keys, &args) {
+        match (const { COMMANDS[ROW].run })(&mut keys, &args) {
             Ok(reply) => send(ctx, &reply),
             Err(error) => refuse(ctx, &error),
         }

@@ -32,7 +32,7 @@ pub fn for_filter(filter: &Filter) -> *mut Type {
     if filter.as_compat().is_some() && !compat.is_null() { compat } else { NATIVE.load(Relaxed) }
 }
 
-/// Whether the filter is as its key's type says. `BF.MERGE … LAYERS` can make it not so.
+/// Make our types known to the server. `false` where it refuses our own.
 pub fn register(ctx: *mut Ctx) -> bool {
     let mut native = methods(rdb::load_native, rdb::save_native);
     let mut compat = methods(rdb::load_compat, rdb::save_compat);
@@ -180,6 +180,8 @@ unsafe extern "C" fn aof_rewrite(aof: *mut Io, key: *mut Str, value: *mut c_void
 /// allocator asks to move, and the engine owns the small ones.
 unsafe extern "C" fn defrag(ctx: *mut DefragCtx, _: *mut Str, value: *mut *mut c_void) -> c_int {
     guarded(0, || {
+        // Or the box would not have come from the server's allocator.
+        const { assert!(align_of::<Filter>() <= super::alloc::MALLOC_ALIGN) };
         let Some(alloc) = api().defrag_alloc else { return 0 };
         // SAFETY: the server gives the place of a value of ours, which came from its allocator;
         // a filter may be moved as bytes.

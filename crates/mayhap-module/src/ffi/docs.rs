@@ -100,7 +100,7 @@ pub fn describe(handle: *mut Cmd, command: &Command) {
     };
     let history = [History { since: null(), changes: null() }];
     let mut access = if command.writes() { KEY_RW | KEY_UPDATE } else { KEY_RO | KEY_ACCESS };
-    if command.keys().must_ask {
+    if command.must_be_asked() {
         access |= KEY_INCOMPLETE;
     }
     let key_specs = [

@@ -88,14 +88,12 @@ fn load(ctx: *mut Ctx, words: &[&[u8]]) -> Result<(), String> {
 }
 
 fn register(ctx: *mut Ctx, command: &Command, door: api::CommandFn) -> Result<(), String> {
-    let (name, keys) = (full_name(command.name), command.keys());
+    let name = full_name(command.name);
     let c_name = CString::new(name.as_str()).unwrap_or_default();
     let flags = CString::new(command.flag_words()).unwrap_or_default();
     // SAFETY: the context is that of loading, names end in a zero, and the server copies them.
     unsafe {
-        let (first, last) = (keys.first, keys.last);
-        let made =
-            (api().create_command)(ctx, c_name.as_ptr(), door, flags.as_ptr(), first, last, 1);
+        let made = (api().create_command)(ctx, c_name.as_ptr(), door, flags.as_ptr(), 1, 1, 1);
         if made != api::OK {
             return Err(format!(
                 "{name} belongs to another module: load this one with another prefix, as in `PREFIX MH`"

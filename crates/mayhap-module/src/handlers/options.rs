@@ -46,6 +46,7 @@ struct Said {
     last: Option<u64>,
     generations: Option<u32>,
     compat: bool,
+    capacity: bool,
     words: Vec<&'static str>,
 }
 
@@ -95,7 +96,7 @@ impl Options {
             scale_to: None,
             items_at: None,
         };
-        let mut said = Said::default();
+        let mut said = Said { capacity: dialect == Dialect::Reserve, ..Said::default() };
         let mut at = 0;
         while let Some(word) = words.get(at) {
             at += 1;
@@ -191,6 +192,7 @@ impl Options {
             ("CAPACITY", Dialect::Insert) => {
                 let got = integer(value).filter(|got| (1..=MAX_CAPACITY).contains(got));
                 self.wish.capacity = got.ok_or(bad(name, dialect))? as u64;
+                said.capacity = true;
             }
             ("ERROR", Dialect::Insert) => {
                 let got = decimal(value).filter(|got| *got > 0.0 && *got < 1.0);
@@ -278,21 +280,14 @@ impl Options {
                 Err(CommandError::text("ERR bad WINDOW: a generation must last a millisecond"))
             }
             (Some(ms), None) => Ok(Window::span(ms, generations)),
+            // The settings' capacity is nobody's wish; any other must be the same number.
+            (None, Some(last)) if last != self.wish.capacity && said.capacity => {
+                Err(CommandError::text(
+                    "ERR LAST is the capacity of the window: both must be the same number",
+                ))
+            }
             (None, last) => {
-                let given = said.words.contains(&"CAPACITY") || self.wish.capacity != 0;
-                match last {
-                    Some(last) if given && last != self.wish.capacity => {
-                        // In INSERT the capacity may be nobody's wish.
-                        if said.words.contains(&"CAPACITY") || self.items_at.is_none() {
-                            return Err(CommandError::text(
-                                "ERR LAST is the capacity of the window: both must be the same number",
-                            ));
-                        }
-                        self.wish.capacity = last;
-                    }
-                    Some(last) => self.wish.capacity = last,
-                    None => {}
-                }
+                self.wish.capacity = last.unwrap_or(self.wish.capacity);
                 Ok(Window::last_keys(generations))
             }
         }
