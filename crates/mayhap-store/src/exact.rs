@@ -22,7 +22,7 @@ impl Task for Hashing128 {
     }
 }
 
-/// A set of 128-bit hashes: about 16 to 27 bytes a key, and no wrong answers.
+/// A set of 128-bit hashes: 20 to 32 bytes a key, and no wrong answers.
 ///
 /// Open addressing in one array, which is asked in batches: the places of many hashes are
 /// touched before any is looked at, so that memory is waited for once and not once a hash.

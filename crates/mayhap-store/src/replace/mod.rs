@@ -44,7 +44,7 @@ pub fn file(
     put(&path, over, write, |_| Ok(())).map(drop)
 }
 
-/// Fails where [`file`] would, because of what is there: to be asked before long work.
+/// Fails where [`file()`] would, because of what is there: to be asked before long work.
 pub fn check(path: &Path, over: Over) -> Result<(), ReplaceError> {
     let path = follow(path)?;
     if let Some(old) = metadata(&path)? {

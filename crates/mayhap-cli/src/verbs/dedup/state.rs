@@ -1,6 +1,7 @@
 //! What was seen, kept from run to run.
 
 use crate::clock::now_s;
+use crate::exit::refuse;
 use crate::filter_file::load;
 use crate::keys::note;
 use crate::secret::KeyFile;
@@ -10,7 +11,7 @@ use mayhap::format::Notes;
 use mayhap_store::keys::Rules;
 use mayhap_store::map::Mapped;
 use mayhap_store::memory::Budget;
-use mayhap_store::replace::{Lock, LockError};
+use mayhap_store::replace::{Lock, LockError, ReplaceError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -64,7 +65,15 @@ impl State {
     pub fn create(&mut self, filter: &AnyFilter, rules: &Rules) -> anyhow::Result<()> {
         if self.lock.is_none() {
             let notes = note(Notes::new().with_created(now_s()), rules)?;
-            self.lock = Some(Lock::create(&self.path, |to| filter.write_to(to, &notes))?);
+            self.lock = match Lock::create(&self.path, |to| filter.write_to(to, &notes)) {
+                Err(ReplaceError::Exists { path }) => {
+                    return Err(refuse(
+                        format!("another run has just begun the state {}", path.display()),
+                        "run it again; --wait waits for the other to end",
+                    ));
+                }
+                lock => Some(lock?),
+            };
             self.notes = Some(notes);
         }
         Ok(())
