@@ -26,6 +26,7 @@ pub struct Filter {
 }
 
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a box would cost every command a cache miss")]
 enum State {
     Ready(Part, Vec<Part>),
     Loading(Incoming),

@@ -11,6 +11,7 @@ const BITS_A_HALVING: f64 = std::f64::consts::LOG2_E;
 
 /// One filter.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a box would cost every command a cache miss")]
 pub enum Part {
     /// Of the engine, in our format.
     Native(AnyFilter),
