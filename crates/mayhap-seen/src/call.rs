@@ -55,7 +55,7 @@ impl<'a> Call<'a> {
 
     /// Which ids were neither seen nor on offer, by their places.
     pub fn unseen(&self, view: &View) -> Vec<usize> {
-        let (mut unseen, mut at) = (vec![], 0);
+        let (mut unseen, mut at) = (Vec::with_capacity(self.ids.len()), 0);
         self.ask(view, |marked, offered| {
             if !marked && !offered {
                 unseen.push(at);
