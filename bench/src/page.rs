@@ -91,8 +91,11 @@ mod tests {
         write_part(dir.path(), "seen", "lists\n").unwrap();
         write_engine(dir.path(), "engine\n").unwrap();
         write_part(dir.path(), "scale", "urls\n").unwrap();
+        write_part(dir.path(), "module", "servers\n").unwrap();
         write_engine(dir.path(), "newer\n").unwrap();
-        let want = "newer\n\n<!-- scale -->\nurls\n<!-- /scale -->\n\n<!-- seen -->\nlists\n<!-- /seen -->\n";
-        assert_eq!(page(), want);
+        let parts = [("scale", "urls"), ("seen", "lists"), ("module", "servers")];
+        let parts =
+            parts.map(|(name, text)| format!("<!-- {name} -->\n{text}\n<!-- /{name} -->\n"));
+        assert_eq!(page(), format!("newer\n\n{}", parts.join("\n")));
     }
 }
