@@ -76,7 +76,12 @@ impl Findings {
                 1.5,
                 Some(self.grown_over_reserved),
             ),
-            Bar::at_most("bits a key, grown from 1000, against 1", 16.0, Some(self.bits_per_key)),
+            Bar {
+                what: "bits a key, grown from 1000".to_owned(),
+                bar: "≤ 16".to_owned(),
+                reached: format!("{:.2}", self.bits_per_key),
+                ok: Some(self.bits_per_key <= 16.0),
+            },
         ]
     }
 }

@@ -51,6 +51,7 @@ unsafe fn run<const ROW: usize>(ctx: *mut Ctx, argv: *mut *mut Str, argc: c_int)
     // Taken out rather than borrowed: a command may run inside of another's notification.
     let mut words = WORDS.take();
     words.clear();
+    words.reserve(strings.len());
     // SAFETY: the strings live until the command is done, and the words are forgotten before.
     words.extend(strings.iter().map(|string| unsafe { bytes_of::<'static>(*string) }));
     let args = Args::new(&words);
