@@ -78,7 +78,7 @@ pub struct Check {
 
 /// A filter to be asked, whoever made it.
 enum Target {
-    Ours(FilterFile),
+    Ours(Box<FilterFile>),
     Foreign(ForeignFile),
 }
 
@@ -154,12 +154,12 @@ impl Check {
         Ok(Exit::of(printer.matched > 0))
     }
 
-    fn open(&self, path: &PathBuf, check: Verification) -> anyhow::Result<Target> {
+    fn open(&self, path: &Path, check: Verification) -> anyhow::Result<Target> {
         let key_type = self.keys.foreign_key_type();
         let mapped = map::bytes(path)?;
         match ForeignFile::open(path, &mapped, &self.format, key_type, check)? {
             Some(file) => Ok(Target::Foreign(file)),
-            None => FilterFile::open(path, &self.key_file, check).map(Target::Ours),
+            None => Ok(Target::Ours(Box::new(FilterFile::open(path, &self.key_file, check)?))),
         }
     }
 

@@ -108,11 +108,8 @@ pub fn build(
     );
     // What broke the reading off is the cause; the filter's complaint would be its effect.
     let (these, those) = (include.tally()?, exclude.tally()?);
-    let tally = Tally {
-        records: these.records + those.records,
-        unparsed: these.unparsed + those.unparsed,
-        ..these
-    };
+    let tally =
+        Tally { records: these.records + those.records, unparsed: these.unparsed + those.unparsed };
     match built {
         Ok(filter) => Ok(Filled { filter: filter.into(), tally, no_integers: 0 }),
         Err(CascadeError::InBoth { keys, first }) => {
