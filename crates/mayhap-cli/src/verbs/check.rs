@@ -77,8 +77,9 @@ pub struct Check {
 }
 
 /// A filter to be asked, whoever made it.
+#[expect(clippy::large_enum_variant, reason = "there is a handful of them")]
 enum Target {
-    Ours(Box<FilterFile>),
+    Ours(FilterFile),
     Foreign(ForeignFile),
 }
 
@@ -159,7 +160,7 @@ impl Check {
         let mapped = map::bytes(path)?;
         match ForeignFile::open(path, &mapped, &self.format, key_type, check)? {
             Some(file) => Ok(Target::Foreign(file)),
-            None => Ok(Target::Ours(Box::new(FilterFile::open(path, &self.key_file, check)?))),
+            None => Ok(Target::Ours(FilterFile::open(path, &self.key_file, check)?)),
         }
     }
 
