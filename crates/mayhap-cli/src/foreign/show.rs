@@ -65,7 +65,7 @@ pub fn text(file: &ForeignFile, file_bytes: u64) -> String {
 pub fn json(file: &ForeignFile, file_bytes: u64) -> Value {
     let mut value = facts(&file.path, &file.filter.summary());
     value["file_bytes"] = file_bytes.into();
-    value["key_type"] = file.key_type.map(|key_type| key_type.name()).into();
+    value["key_type"] = file.key_type.map(mayhap_foreign::KeyType::name).into();
     value["wrapped"] = file.header.is_some().into();
     value
 }

@@ -151,7 +151,7 @@ impl Check {
         Ok(Exit::of(printer.matched > 0))
     }
 
-    fn open(&self, path: &PathBuf, check: Verification) -> anyhow::Result<Target> {
+    fn open(&self, path: &Path, check: Verification) -> anyhow::Result<Target> {
         let key_type = self.keys.foreign_key_type();
         let mapped = map::bytes(path)?;
         match ForeignFile::open(path, &mapped, &self.format, key_type, check)? {
