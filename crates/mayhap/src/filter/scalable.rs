@@ -398,8 +398,8 @@ impl<B: AsRef<[u8]>> Scalable<B> {
         self.layers.iter().map(|layer| layer.as_bytes().len() as u64).sum()
     }
 
-    /// The layer that comes when this one is full, for whoever must know its size beforehand.
-    /// `None` where there can be no more.
+    /// The layer that would be added now, for whoever must know its size beforehand. It is the one
+    /// that comes once the newest is full. `None` where there can be no more.
     pub fn next_layer(&self) -> Option<Layer> {
         let room = self.layers.len() < MAX_LAYERS;
         let next = || Layer::next(self.spec.fpr(), self.growth, self.capacity(), self.spent());

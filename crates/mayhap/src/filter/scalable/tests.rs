@@ -281,14 +281,14 @@ proptest! {
 
 #[test]
 fn the_next_layer_is_the_one_that_comes() {
-    let mut filter = filled(100, 0.01, 0, 0..100);
-    while filter.layers().len() < 5 {
-        let next = filter.next_layer().unwrap();
-        let before = filter.layers().len();
-        (0..).take_while(|key| filter.insert(*key) || filter.layers().len() == before).last();
-        let newest = filter.layers().last().unwrap();
-        if filter.layers().len() == before + 1 {
-            assert_eq!((newest.shape(), newest.spec().capacity()), (next.shape, next.capacity));
+    let (mut filter, mut keys) = (filter(100, 0.01, 0), 0u64..);
+    for _ in 0..4 {
+        while filter.keys() < filter.capacity() {
+            filter.insert(keys.next().unwrap());
         }
+        let next = filter.next_layer().unwrap();
+        filter.try_grow().unwrap();
+        let newest = filter.layers().last().unwrap();
+        assert_eq!((newest.shape(), newest.spec().capacity()), (next.shape, next.capacity));
     }
 }
