@@ -28,8 +28,13 @@ pub(crate) struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    pub fn new(text: &'a [u8], alphabet: &'a GeneralPurpose) -> Decoder<'a> {
-        Decoder { text, taken: 0, reader: DecoderReader::new(text, alphabet) }
+    /// Padded text comes in fours; what is behind the last four would never be read.
+    pub fn new(text: &'a [u8], alphabet: &'a GeneralPurpose) -> Result<Decoder<'a>, ForeignError> {
+        if !text.len().is_multiple_of(4) {
+            let need = "a multiple of 4, as padding makes it";
+            return Err(ForeignError::field("length of the base64", text.len(), need));
+        }
+        Ok(Decoder { text, taken: 0, reader: DecoderReader::new(text, alphabet) })
     }
 
     /// How many bytes the text holds that were not taken yet.

@@ -198,7 +198,7 @@ fn read_json(bytes: &[u8]) -> Result<Laid<BitsAndBlooms>, ForeignError> {
     let standard = text.bytes().any(|byte| byte == b'+' || byte == b'/');
     let (alphabet, spelling) =
         if standard { (&STANDARD, Spelling::JsonStandard) } else { (&URL_SAFE, Spelling::Json) };
-    let mut words = base64_text::Decoder::new(text.as_bytes(), alphabet);
+    let mut words = base64_text::Decoder::new(text.as_bytes(), alphabet)?;
     let mut length = [0; 8];
     words.fill("length of the bitset", &mut length)?;
     let frame = BitsAndBlooms::new(spelling, m, u64::from_be_bytes(length))?;

@@ -8,7 +8,7 @@
 //! Golden files: `testdata/foreign/bloomfilter-js/`.
 
 use crate::frame::{Content, Frame, Framed, Laid, Place};
-use crate::hash::fnv1a_32_mixed;
+use crate::hash::{fnv1a_32_mixed, fnv1a_32_mixed_twice};
 use crate::kevburnsjr::SECOND_SEED;
 use crate::{ForeignError, Format, Modulus, Reader, ids, limits};
 use mayhap::{Pages, Scheme, SchemeId};
@@ -40,6 +40,25 @@ impl JsScheme {
     }
 }
 
+impl JsScheme {
+    /// Most keys: each byte is a unit.
+    #[inline]
+    fn hash_ascii(&self, bytes: &[u8]) -> (i32, i32) {
+        match self.generation {
+            Generation::UpTo18 => {
+                let [a, b] = fnv1a_32_mixed_twice(bytes, [0, SECOND_SEED]);
+                (a as i32, b as i32)
+            }
+            Generation::Since19 => {
+                let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h: u64, byte| {
+                    (h ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+                });
+                ((hash >> 32) as i32, hash as i32)
+            }
+        }
+    }
+}
+
 impl Scheme for JsScheme {
     /// Both hashes, as the signed numbers that JavaScript has.
     type Hash = (i32, i32);
@@ -52,6 +71,9 @@ impl Scheme for JsScheme {
     }
 
     fn hash_bytes(&self, bytes: &[u8]) -> (i32, i32) {
+        if bytes.is_ascii() {
+            return self.hash_ascii(bytes);
+        }
         let text = String::from_utf8_lossy(bytes);
         match self.generation {
             Generation::UpTo18 => {

@@ -6,7 +6,7 @@
 //! Golden files: `testdata/foreign/kevburnsjr/`.
 
 use crate::frame::{Content, Frame, Framed, Laid, Place};
-use crate::hash::fnv1a_32_mixed;
+use crate::hash::fnv1a_32_mixed_twice;
 use crate::{ForeignError, Format, Modulus, Reader, ids, limits, num_base64};
 use mayhap::sizing::ClassicShape;
 use mayhap::{Scheme, SchemeId};
@@ -47,8 +47,8 @@ impl Scheme for FnvWalk {
 
     #[inline]
     fn hash_bytes(&self, bytes: &[u8]) -> (u32, u32) {
-        let hash = |seed| fnv1a_32_mixed(bytes.iter().copied(), seed);
-        (hash(0), hash(SECOND_SEED))
+        let [a, b] = fnv1a_32_mixed_twice(bytes, [0, SECOND_SEED]);
+        (a, b)
     }
 
     #[inline]

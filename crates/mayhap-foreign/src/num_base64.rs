@@ -52,7 +52,7 @@ impl Element {
             let shown = String::from_utf8_lossy(&count[..count.len().min(40)]);
             ForeignError::field("count", format!("{shown:?}"), "a decimal number up to 2^56")
         })?;
-        let mut decoder = base64_text::Decoder::new(payload, &STANDARD);
+        let mut decoder = base64_text::Decoder::new(payload, &STANDARD)?;
         let mut bits = Pages::zeroed(decoder.left())?;
         decoder.fill("element", bits.as_mut())?;
         // Refuses what is not whole buckets.

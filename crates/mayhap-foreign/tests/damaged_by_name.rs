@@ -133,10 +133,11 @@ proptest! {
         keys in vec(vec(any::<u8>(), 0..40), 1..100),
         capacity in 1..200u64,
         fpr in 0.001..0.5f64,
-        at in 0..Format::ALL.len(),
+        at: usize,
     ) {
-        let format = Format::ALL[at];
-        prop_assume!(!matches!(format, Format::Mayhap | Format::Parquet));
+        let made = |format: &Format| !matches!(format, Format::Mayhap | Format::Parquet);
+        let formats: Vec<Format> = Format::ALL.into_iter().filter(made).collect();
+        let format = formats[at % formats.len()];
         let mut filter = mayhap_foreign::create(format, capacity, fpr, &Options::new()).unwrap();
         let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         filter.insert_batch(&keys, &mut Vec::new()).unwrap();

@@ -12,7 +12,7 @@ mod spark;
 mod wyhash;
 mod xxph3;
 
-pub use fnv::{fnv1_64, fnv1a_32_mixed, mix_32};
+pub use fnv::{fnv1_64, fnv1a_32_mixed, fnv1a_32_mixed_twice, mix_32};
 pub use leveldb::{Tail, ldbhash};
 pub use murmur2::{murmur2_32, murmur64a};
 pub use murmur3::murmur3_128;

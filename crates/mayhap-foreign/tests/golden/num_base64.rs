@@ -46,6 +46,7 @@ fn other_text_is_refused() {
         "x::AAAAAA==",
         "-1::AAAAAA==",
         "1::AAAAA",
+        "1::AAAAAA==A",
         "1::****AA==",
         "1::AAAAAAA=",
         "1::AAAA::AA==",
