@@ -34,23 +34,21 @@ pub fn file(path: &str, package: &str) -> Result<(), String> {
     if Path::new(path).exists() { Ok(()) } else { installed(package) }
 }
 
-/// A virtual environment of Python in this folder, with these packages.
+/// A virtual environment of Python in this folder, with these packages, which are imported by
+/// their own names.
 pub fn python(folder: &str, packages: &[&str]) -> Result<(), String> {
     let python = format!("{folder}/bin/python");
-    let pip = |args: &[&str]| {
-        let mut pip = Command::new(&python);
-        pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]).args(args);
-        pip
-    };
-    let needs: Vec<&str> = packages.iter().map(|p| p.split("==").next().unwrap_or(p)).collect();
-    if Path::new(&python).exists() && works(pip(&["show"]).args(needs)) {
+    let names: Vec<&str> = packages.iter().filter_map(|p| p.split("==").next()).collect();
+    if works(Command::new(&python).args(["-c", &format!("import {}", names.join(", "))])) {
         return Ok(());
     }
     println!("installing {} into {folder}, once", packages.join(", "));
     let venv = || fetched(Command::new("python3").args(["-m", "venv", folder]));
     // Debian has Python without the part that makes environments.
     venv().or_else(|_| installed("python3-venv").and_then(|()| venv()))?;
-    fetched(pip(&["install"]).args(packages))
+    let mut pip = Command::new(&python);
+    pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check", "install"]);
+    fetched(pip.args(packages))
 }
 
 fn installed(package: &str) -> Result<(), String> {
