@@ -25,6 +25,10 @@ pub enum Detection {
 /// assert_eq!(candidates, [Format::BloomfilterJs, Format::BloomfilterJsOld]);
 /// ```
 pub fn detect(bytes: &[u8]) -> Detection {
+    // Ours are asked about most often, and are large: nothing else of them is to be touched.
+    if says(Format::Mayhap, bytes) {
+        return Detection::Certain(Format::Mayhap);
+    }
     let certain: Vec<Format> =
         Format::ALL.into_iter().filter(|format| says(*format, bytes)).collect();
     match certain[..] {
