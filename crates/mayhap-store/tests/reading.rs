@@ -107,6 +107,28 @@ proptest! {
         prop_assert_eq!(reading.count().unwrap(), got.tally.records);
     }
 
+    /// Blocks long enough that their ends are found by a glance, records that fit it and do not.
+    #[test]
+    fn large_blocks_give_the_same_records(
+        lengths in proptest::collection::vec(prop_oneof![9 => 0usize..600, 1 => 3_000usize..9_000], 0..150),
+        block_bytes in 4_000usize..20_000,
+        threads in 1usize..4,
+        is_whole in any::<bool>(),
+    ) {
+        let mut text = Vec::new();
+        for (i, length) in lengths.iter().enumerate() {
+            text.extend(std::iter::repeat_n(b'a' + (i % 26) as u8, *length));
+            text.push(b'\n');
+        }
+        if !is_whole {
+            text.pop();
+        }
+        let folder = Folder::new();
+        let reading = folder.reading(&text, Rules::default());
+        let got = read(&reading.with_block_bytes(block_bytes).with_threads(threads)).unwrap();
+        prop_assert_eq!(got.keys, naive(&text, b'\n'));
+    }
+
     #[test]
     fn copies_are_the_records_chosen(text in letters(b"ab\n", 200), skip_empty in any::<bool>()) {
         let folder = Folder::new();

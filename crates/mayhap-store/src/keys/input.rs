@@ -238,6 +238,13 @@ enum Reader<'a> {
 }
 
 impl Stream<'_> {
+    /// The file, where it is a plain one that lies still, and how much of it was read already.
+    pub(super) fn plain_file(&self) -> Option<(File, u64)> {
+        let Reader::Plain(reader) = &self.reader else { return None };
+        let raw = reader.get_ref().1;
+        if self.waits { None } else { Some((raw.file.try_clone().ok()?, raw.read_bytes)) }
+    }
+
     /// The next bytes, some of them; 0 at the end.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {

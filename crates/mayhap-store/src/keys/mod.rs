@@ -20,6 +20,7 @@ mod normalise;
 mod reading;
 mod rules;
 mod source;
+mod spans;
 mod spell;
 mod task;
 mod url;

@@ -134,6 +134,7 @@ impl Reading {
         let (cutter, mut extractor) = (Cutter::new(&self.rules), Extractor::new(&self.rules));
         let mut batch = self.batch();
         while let Some(place) = source.next_block(batch.text_mut())? {
+            batch.text_mut().fetch()?;
             batch.set_place(place);
             batch.work(task, &self.rules, &cutter, &mut extractor);
             if consumer.take(&mut batch)?.is_break() {
@@ -182,9 +183,10 @@ impl Reading {
             let (number, result) = match read {
                 None => break,
                 Some((number, Ok((mut batch, place)))) => {
+                    let fetched = batch.text_mut().fetch();
                     batch.set_place(place);
                     batch.work(task, &self.rules, &cutter, &mut extractor);
-                    (number, Ok(batch))
+                    (number, fetched.map(|()| batch))
                 }
                 Some((number, Err(error))) => (number, Err(error)),
             };

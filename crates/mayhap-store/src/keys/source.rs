@@ -3,6 +3,7 @@
 use super::csv;
 use super::cut::Cutter;
 use super::input::{Stop, Stream};
+use super::spans::{Span, Spans};
 use super::{Input, KeysError, Part, Rules};
 use std::slice;
 
@@ -25,6 +26,8 @@ pub(super) struct Place {
 pub(super) struct Text {
     buffer: Vec<u8>,
     used: usize,
+    /// What is to become of it, see [`fetch`](Text::fetch).
+    span: Option<Span>,
 }
 
 impl Text {
@@ -32,8 +35,53 @@ impl Text {
         &self.buffer[..self.used]
     }
 
-    fn set(&mut self, bytes: &[u8], room: usize) -> Result<(), usize> {
+    /// To be read later, by another thread maybe.
+    pub(super) fn put_off(&mut self, span: Span) {
         self.used = 0;
+        self.span = Some(span);
+    }
+
+    /// Read what was put off.
+    pub(super) fn fetch(&mut self) -> Result<(), KeysError> {
+        let Some(span) = self.span.take() else { return Ok(()) };
+        self.set(&[], span.bytes).map_err(|_| span.no_memory())?;
+        span.read(&mut self.buffer[..span.bytes])?;
+        self.used = span.bytes;
+        Ok(())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.used == 0 && self.span.is_none()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.used == self.buffer.len()
+    }
+
+    /// Where more can be read to.
+    pub(super) fn room(&mut self) -> &mut [u8] {
+        &mut self.buffer[self.used..]
+    }
+
+    /// So many bytes were read to the room.
+    pub(super) fn took(&mut self, bytes: usize) {
+        self.used = (self.used + bytes).min(self.buffer.len());
+    }
+
+    /// Be twice as long, for a record longer than the block; how long it could not be.
+    pub(super) fn grow(&mut self) -> Result<(), usize> {
+        self.make_room(self.used.saturating_mul(2))
+    }
+
+    /// End here.
+    pub(super) fn cut(&mut self, bytes: usize) {
+        self.used = self.used.min(bytes);
+    }
+
+    /// Hold a copy of these bytes, and have room for some.
+    pub(super) fn set(&mut self, bytes: &[u8], room: usize) -> Result<(), usize> {
+        self.used = 0;
+        self.span = None;
         let need = bytes.len().max(room);
         if self.buffer.len() > need.saturating_mul(2) {
             // The block before had a huge record; this one need not be as large.
@@ -68,6 +116,8 @@ pub(super) struct Source<'a> {
 
 struct Open<'a> {
     stream: Stream<'a>,
+    /// In place of the stream, where the input is a plain file of lines.
+    spans: Option<Spans>,
     cutter: Cutter,
     /// The start of a record whose end is still to be read.
     carry: Vec<u8>,
@@ -93,16 +143,28 @@ impl<'a> Source<'a> {
             }
             if self.open.is_none() {
                 let Some(input) = self.inputs.next() else { return Ok(None) };
+                let stream = input.open(self.stop.clone())?;
+                let cutter = Cutter::new(self.rules);
+                let spans = match (input, &cutter) {
+                    // Standard input may be in the middle of a file.
+                    (Input::File(_), Cutter::Plain { delimiter }) => Spans::of(&stream, *delimiter),
+                    _ => None,
+                };
                 self.open = Some(Open {
-                    stream: input.open(self.stop.clone())?,
-                    cutter: Cutter::new(self.rules),
+                    stream,
+                    spans,
+                    cutter,
                     carry: Vec::new(),
                     place: Place { input: self.next_input, first: true, ..Place::default() },
                 });
                 self.next_input += 1;
             }
             let Some(open) = &mut self.open else { continue };
-            let more = open.fill(text, self.block_bytes).map_err(|error| self.stop.or(error))?;
+            let more = match &mut open.spans {
+                Some(spans) => spans.next(text, self.block_bytes, &self.stop),
+                None => open.fill(text, self.block_bytes),
+            };
+            let more = more.map_err(|error| self.stop.or(error))?;
             if open.place.first && text.used > 0 {
                 open.read_header(self.rules, text.bytes())?;
             }
@@ -111,7 +173,7 @@ impl<'a> Source<'a> {
             if !more {
                 self.open = None;
             }
-            if text.used > 0 {
+            if !text.is_empty() {
                 return Ok(Some(place));
             }
         }
