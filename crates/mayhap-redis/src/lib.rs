@@ -1,6 +1,6 @@
 //! Redis and Valkey from outside: where a server or cluster is, and questions to it in batches.
 //!
-//! An [`Address`] is parsed from a URL. [`Pool`] asks from many threads, [`AsyncPool`] from async
+//! An [`Address`] is parsed from a URL. [`Pool`] asks from many threads, `AsyncPool` from async
 //! programs (feature `async`); both speak to one server or to a cluster. A [`Request`] is a
 //! command or a script; a batch of them costs one round trip (to a cluster: one for each node).
 //!
