@@ -69,7 +69,8 @@ pub(super) fn loose(key: &[u8], normal: &mut Vec<u8>) -> Option<()> {
         host = bare;
     }
     normal.extend_from_slice(host.as_bytes());
-    if let Some(port) = url.port() {
+    // Without a scheme nobody could tell whose port 80 and 443 are, so they are everybody's.
+    if let Some(port) = url.port().filter(|port| ![80, 443].contains(port)) {
         normal.push(b':');
         normal.extend_from_slice(port.to_string().as_bytes());
     }
