@@ -128,12 +128,14 @@ fn utf16(text: &[u8]) -> Result<Cow<'_, [u8]>, ForeignError> {
     Ok(Cow::Owned(text.encode_utf16().flat_map(u16::to_le_bytes).collect()))
 }
 
-fn number<T: FromStr>(text: &[u8], need: &'static str) -> Result<T, ForeignError> {
+/// The number that this text is.
+pub(crate) fn number<T: FromStr>(text: &[u8], need: &'static str) -> Result<T, ForeignError> {
     let number = str::from_utf8(text).ok().and_then(|text| text.parse().ok());
     number.ok_or_else(|| bad(text, need))
 }
 
-fn bad(text: &[u8], need: &'static str) -> ForeignError {
+/// This text is no key of the sort.
+pub(crate) fn bad(text: &[u8], need: &'static str) -> ForeignError {
     let shown = &text[..text.len().min(80)];
     ForeignError::Key { got: String::from_utf8_lossy(shown).into_owned(), need }
 }

@@ -1,6 +1,9 @@
 //! Golden files of RocksDB, Redis, Valkey and Parquet with bytes changed, cut out and put in, and
 //! bytes that never were a filter: nothing panics, and what is taken is written back as it came.
 
+mod damage;
+
+use damage::{Change, damage};
 use mayhap_foreign::parquet::{self, File};
 use mayhap_foreign::redisbloom::{Chain, Incoming, dump};
 use mayhap_foreign::rocksdb::{self, Filter};
@@ -76,23 +79,8 @@ fn read_as_all(bytes: &[u8]) {
     }
 }
 
-fn damaged(at: usize, changes: &[(prop::sample::Index, u8, u8)]) -> Vec<u8> {
-    let mut bytes = GOLDEN[at % GOLDEN.len()].clone();
-    for (place, byte, how) in changes {
-        let at = place.index(bytes.len().max(1));
-        match how % 8 {
-            // Most formats have their numbers at one of the ends.
-            0 | 1 if at < bytes.len() => bytes[at] = *byte,
-            2 | 3 if bytes.len() > 80 => bytes[at % 80] ^= 1 << (byte % 8),
-            4 | 5 if bytes.len() > 80 => {
-                let end = bytes.len() - 1 - at % 80;
-                bytes[end] ^= 1 << (byte % 8);
-            }
-            6 => bytes.truncate(at),
-            _ => bytes.insert(at.min(bytes.len()), *byte),
-        }
-    }
-    bytes
+fn damaged(at: usize, changes: &[Change]) -> Vec<u8> {
+    damage(GOLDEN[at % GOLDEN.len()].clone(), changes)
 }
 
 proptest! {

@@ -2,6 +2,9 @@
 //! filter, opened under every name: nothing panics, what is taken answers, is written back as it came,
 //! and is the same again out of our own file.
 
+mod damage;
+
+use damage::{Change, damage};
 use mayhap::format::Notes;
 use mayhap_foreign::{Bytes, Detection, Foreign, Format, KeyType, Options, detect, open, wrap};
 use proptest::collection::vec;
@@ -83,23 +86,8 @@ fn open_as_everything(bytes: &[u8]) {
     }
 }
 
-fn damaged(at: usize, changes: &[(prop::sample::Index, u8, u8)]) -> Vec<u8> {
-    let mut bytes = GOLDEN[at % GOLDEN.len()].clone();
-    for (place, byte, how) in changes {
-        let at = place.index(bytes.len().max(1));
-        match how % 8 {
-            // Most formats have their numbers at one of the ends.
-            0 | 1 if at < bytes.len() => bytes[at] = *byte,
-            2 | 3 if bytes.len() > 60 => bytes[at % 60] ^= 1 << (byte % 8),
-            4 | 5 if bytes.len() > 60 => {
-                let end = bytes.len() - 1 - at % 60;
-                bytes[end] ^= 1 << (byte % 8);
-            }
-            6 => bytes.truncate(at),
-            _ => bytes.insert(at.min(bytes.len()), *byte),
-        }
-    }
-    bytes
+fn damaged(at: usize, changes: &[Change]) -> Vec<u8> {
+    damage(GOLDEN[at % GOLDEN.len()].clone(), changes)
 }
 
 proptest! {

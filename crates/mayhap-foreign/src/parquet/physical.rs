@@ -1,9 +1,9 @@
 //! How the values of a column are stored, which is how its filter hashes them.
 
 use crate::ForeignError;
+use crate::key::{bad, number};
 use std::borrow::Cow;
 use std::fmt;
-use std::str::FromStr;
 
 /// The physical type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,16 +85,6 @@ impl Physical {
             }
         })
     }
-}
-
-fn number<T: FromStr>(text: &[u8], need: &'static str) -> Result<T, ForeignError> {
-    let number = str::from_utf8(text).ok().and_then(|text| text.parse().ok());
-    number.ok_or_else(|| bad(text, need))
-}
-
-fn bad(text: &[u8], need: &'static str) -> ForeignError {
-    let shown = &text[..text.len().min(80)];
-    ForeignError::Key { got: String::from_utf8_lossy(shown).into_owned(), need }
 }
 
 impl fmt::Display for Physical {
