@@ -101,7 +101,7 @@ pub fn run(options: Options, docs: &Path) -> Result<(), String> {
 }
 
 /// Give the hashes of so many keys, a batch at a time.
-fn list(first: u64, count: u64, each: &mut dyn FnMut(&[Hash])) {
+fn list(first: u64, count: u64, each: &mut (dyn FnMut(&[Hash]) + Send)) {
     let mut batch = Vec::new();
     for begin in (0..count).step_by(BATCH as usize) {
         batch.clear();

@@ -64,7 +64,7 @@ fn insert_anywhere(task: &impl Task, reading: &Reading) -> anyhow::Result<Tally>
 pub fn insert_in_order(
     scheme: Native,
     reading: &Reading,
-    mut insert: impl FnMut(&[Hash]) -> anyhow::Result<()>,
+    mut insert: impl FnMut(&[Hash]) -> anyhow::Result<()> + Send,
 ) -> anyhow::Result<Tally> {
     reading.run(&Hashing(scheme), |batch| {
         insert(&batch.out)?;

@@ -18,6 +18,7 @@ mod input;
 mod json;
 mod normalise;
 mod reading;
+mod relay;
 mod rules;
 mod source;
 mod spans;

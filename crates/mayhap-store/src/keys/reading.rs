@@ -2,13 +2,12 @@
 
 use super::cut::Cutter;
 use super::input::Stop;
-use super::source::{Place, Source};
+use super::relay::{Hand, Relay};
+use super::source::Source;
 use super::{Batch, Extractor, Input, KeysError, Rules, Task, Watch};
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
@@ -50,7 +49,7 @@ impl Reading {
         Reading { rules, ..self }
     }
 
-    /// Hash on so many threads besides the caller's. With one, the caller's does everything.
+    /// Work on so many threads, the caller's being one of them.
     pub fn with_threads(self, threads: usize) -> Reading {
         Reading { threads: threads.max(1), ..self }
     }
@@ -80,12 +79,13 @@ impl Reading {
         &self.watch
     }
 
-    /// Read everything: `task` sees each key on some thread, `each` takes the batches on the
-    /// caller's, in the order of the input. `each` ends it early with a break or an error.
-    pub fn run<T: Task, E: From<KeysError>>(
+    /// Read everything: `task` sees each key on some thread, `each` takes the batches one at a
+    /// time, on any of the threads, in the order of the input. It ends all early with a break or
+    /// an error.
+    pub fn run<T: Task, E: From<KeysError> + Send>(
         &self,
         task: &T,
-        mut each: impl FnMut(&mut Batch<T::Out>) -> Result<ControlFlow<()>, E>,
+        mut each: impl FnMut(&mut Batch<T::Out>) -> Result<ControlFlow<()>, E> + Send,
     ) -> Result<Tally, E> {
         let consumer = self.consumer(|batch: Option<&mut Batch<T::Out>>| {
             batch.map_or(Ok(ControlFlow::Continue(())), &mut each)
@@ -98,13 +98,13 @@ impl Reading {
     }
 
     /// As [`run`](Reading::run); and where no batch has come for so long, `each` is called
-    /// without one, again and again: for work that must not wait for a silent pipe. Reading has a
-    /// thread of its own then.
-    pub fn run_awake<T: Task, E: From<KeysError>>(
+    /// without one, again and again: for work that must not wait for a silent pipe. The caller's
+    /// thread keeps watch then, besides those that work.
+    pub fn run_awake<T: Task, E: From<KeysError> + Send>(
         &self,
         task: &T,
         patience: Duration,
-        each: impl FnMut(Option<&mut Batch<T::Out>>) -> Result<ControlFlow<()>, E>,
+        each: impl FnMut(Option<&mut Batch<T::Out>>) -> Result<ControlFlow<()>, E> + Send,
     ) -> Result<Tally, E> {
         self.run_on_threads(task, self.consumer(each), Some(patience))
     }
@@ -144,94 +144,38 @@ impl Reading {
         Ok(consumer.tally)
     }
 
-    fn run_on_threads<T: Task, E: From<KeysError>>(
+    fn run_on_threads<T: Task, E: From<KeysError> + Send>(
         &self,
         task: &T,
-        mut consumer: Consumer<'_, impl Each<T::Out, E>>,
+        consumer: Consumer<'_, impl Each<T::Out, E> + Send>,
         patience: Option<Duration>,
     ) -> Result<Tally, E> {
         let halted = AtomicBool::new(false);
-        let (free, free_batches) = channel();
-        // Whoever reads holds a batch already, so the first in line never waits for one.
-        for _ in 0..2 * self.threads + 1 {
-            _ = free.send(self.batch());
-        }
-        let turns = Mutex::new(Turns { source: self.source(&halted), free: free_batches, next: 0 });
-        let (done, batches) = channel();
+        let batches = (0..2 * self.threads + 1).map(|_| self.batch()).collect();
+        let relay = Relay::new(self.source(&halted), &halted, batches, self.threads, consumer);
+        let work = || {
+            let (cutter, mut extractor) = (Cutter::new(&self.rules), Extractor::new(&self.rules));
+            relay.work(|batch, place| {
+                batch.text_mut().fetch()?;
+                batch.set_place(place);
+                batch.work(task, &self.rules, &cutter, &mut extractor);
+                Ok(())
+            });
+        };
         thread::scope(|scope| {
-            for _ in 0..self.threads {
-                let (done, turns) = (done.clone(), &turns);
-                scope.spawn(move || self.work(task, turns, &done));
+            for _ in 1..self.threads {
+                scope.spawn(work);
             }
-            drop(done);
-            let result = consumer.in_order(&batches, &free, patience);
-            // Nobody takes batches any more: let the workers see it, wherever they wait.
-            halted.store(true, Relaxed);
-            drop(free);
-            result
-        })
-    }
-
-    /// A worker's life: take turns at reading, work on what was read, pass it on.
-    fn work<T: Task>(&self, task: &T, turns: &Mutex<Turns<'_, T::Out>>, done: &Done<T::Out>) {
-        let (cutter, mut extractor) = (Cutter::new(&self.rules), Extractor::new(&self.rules));
-        let alarm = Alarm(done);
-        loop {
-            let Ok(mut turn) = turns.lock() else { return };
-            let read = turn.read();
-            drop(turn);
-            let (number, result) = match read {
-                None => break,
-                Some((number, Ok((mut batch, place)))) => {
-                    let fetched = batch.text_mut().fetch();
-                    batch.set_place(place);
-                    batch.work(task, &self.rules, &cutter, &mut extractor);
-                    (number, fetched.map(|()| batch))
+            match patience {
+                None => work(),
+                Some(patience) => {
+                    scope.spawn(work);
+                    relay.keep_watch(patience);
                 }
-                Some((number, Err(error))) => (number, Err(error)),
-            };
-            let ended = result.is_err();
-            if done.send((number, result)).is_err() || ended {
-                break;
             }
-        }
-        drop(alarm);
-    }
-}
-
-/// Numbered batches on their way back.
-type Done<O> = Sender<(u64, Result<Batch<O>, KeysError>)>;
-
-/// A batch whose text is there, and where it came from.
-type Read<O> = Result<(Batch<O>, Place), KeysError>;
-
-/// Reading is done by one thread at a time.
-struct Turns<'a, O> {
-    source: Source<'a>,
-    free: Receiver<Batch<O>>,
-    next: u64,
-}
-
-impl<O> Turns<'_, O> {
-    /// The next batch, numbered, or the error in its place. `None` at the end.
-    fn read(&mut self) -> Option<(u64, Read<O>)> {
-        // Nobody gives batches back any more: the consumer is gone.
-        let mut batch = self.free.recv().ok()?;
-        let place = self.source.next_block(batch.text_mut()).transpose()?;
-        let number = self.next;
-        self.next += 1;
-        Some((number, place.map(|place| (batch, place))))
-    }
-}
-
-/// Tells the consumer of a worker that panics, which would else wait for its batch for ever.
-struct Alarm<'a, O>(&'a Done<O>);
-
-impl<O> Drop for Alarm<'_, O> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            _ = self.0.send((u64::MAX, Err(KeysError::Worker)));
-        }
+        });
+        let (end, consumer) = relay.end();
+        end.map(|()| consumer.tally)
     }
 }
 
@@ -247,11 +191,8 @@ struct Consumer<'a, F> {
     watch: &'a Watch,
 }
 
-impl<F> Consumer<'_, F> {
-    fn take<O, E>(&mut self, batch: &mut Batch<O>) -> Result<ControlFlow<()>, E>
-    where
-        F: Each<O, E>,
-    {
+impl<O, E, F: Each<O, E>> Hand<O, E> for Consumer<'_, F> {
+    fn take(&mut self, batch: &mut Batch<O>) -> Result<ControlFlow<()>, E> {
         self.next = batch.number_from(self.next);
         self.tally.records += batch.counted();
         self.tally.unparsed += batch.unparsed();
@@ -259,41 +200,7 @@ impl<F> Consumer<'_, F> {
         (self.each)(Some(batch))
     }
 
-    /// Take batches by their numbers, however they come, and give them back empty.
-    fn in_order<O, E: From<KeysError>>(
-        &mut self,
-        batches: &Receiver<(u64, Result<Batch<O>, KeysError>)>,
-        free: &Sender<Batch<O>>,
-        patience: Option<Duration>,
-    ) -> Result<Tally, E>
-    where
-        F: Each<O, E>,
-    {
-        let mut early = BTreeMap::new();
-        let mut next = 0;
-        loop {
-            let received = match patience {
-                Some(patience) => batches.recv_timeout(patience),
-                None => batches.recv().map_err(RecvTimeoutError::from),
-            };
-            let (number, result) = match received {
-                Ok(received) => received,
-                Err(RecvTimeoutError::Timeout) if (self.each)(None)?.is_continue() => continue,
-                Err(_) => break,
-            };
-            if number == u64::MAX {
-                return Err(KeysError::Worker.into());
-            }
-            early.insert(number, result);
-            while let Some(result) = early.remove(&next) {
-                let mut batch = result?;
-                if self.take(&mut batch)?.is_break() {
-                    return Ok(self.tally);
-                }
-                next += 1;
-                _ = free.send(batch);
-            }
-        }
-        Ok(self.tally)
+    fn wait(&mut self) -> Result<ControlFlow<()>, E> {
+        (self.each)(None)
     }
 }

@@ -178,7 +178,7 @@ impl List {
         }
     }
 
-    fn pass(&mut self, scheme: Native, each: &mut dyn FnMut(&[Hash])) {
+    fn pass(&mut self, scheme: Native, each: &mut (dyn FnMut(&[Hash]) + Send)) {
         if let Some(held) = &self.held {
             return held.chunks(1 << 16).for_each(each);
         }

@@ -9,7 +9,7 @@ use mayhap_store::exact::{ExactSet, Hashing128};
 use mayhap_store::keys::{Hashing, Task};
 
 /// What was seen.
-pub trait Seen {
+pub trait Seen: Send {
     /// What is kept of a key.
     type Hash: Copy + Send;
     /// What makes it.

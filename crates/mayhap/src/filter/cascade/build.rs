@@ -115,8 +115,8 @@ impl Cascade {
     pub fn build(
         spec: Spec,
         making: Making,
-        include: impl FnMut(&mut dyn FnMut(&[Hash])),
-        exclude: impl FnMut(&mut dyn FnMut(&[Hash])),
+        include: impl FnMut(&mut (dyn FnMut(&[Hash]) + Send)),
+        exclude: impl FnMut(&mut (dyn FnMut(&[Hash]) + Send)),
     ) -> Result<Cascade, CascadeError> {
         let half = making.max_hashes / 2;
         let mut include = List::count(Box::new(include), half)?;

@@ -8,7 +8,7 @@ use crate::spec::SpecError;
 use std::ops::Range;
 
 /// Goes through a list from its beginning, and hands over its hashes, some at a time.
-pub(super) type Pass<'a> = Box<dyn FnMut(&mut dyn FnMut(&[Hash])) + 'a>;
+pub(super) type Pass<'a> = Box<dyn FnMut(&mut (dyn FnMut(&[Hash]) + Send)) + 'a>;
 
 pub(super) struct List<'a> {
     pass: Pass<'a>,
@@ -74,7 +74,7 @@ impl<'a> List<'a> {
     }
 
     /// Go through the whole list. An error where it is another than the first time.
-    pub fn again(&mut self, mut each: impl FnMut(&[Hash])) -> Result<(), SpecError> {
+    pub fn again(&mut self, mut each: impl FnMut(&[Hash]) + Send) -> Result<(), SpecError> {
         let mut tally = Tally::default();
         (self.pass)(&mut |hashes| {
             hashes.iter().for_each(|hash| tally.count(*hash));

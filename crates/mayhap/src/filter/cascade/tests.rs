@@ -199,8 +199,9 @@ fn bounded_memory_makes_the_same_bytes() {
 fn a_key_a_million_times_takes_no_room() {
     let (include, one) = (hashes(0..1000), hashes(0..1));
     let making = Making::default().with_max_hashes(3000).with_prefer(Prefer::Exclude);
-    let log =
-        |each: &mut dyn FnMut(&[Hash])| (0..2_000_000 / 500).for_each(|_| each(&one.repeat(500)));
+    let log = |each: &mut (dyn FnMut(&[Hash]) + Send)| {
+        (0..2_000_000 / 500).for_each(|_| each(&one.repeat(500)))
+    };
     let filter = Cascade::build(spec(0.01), making, |each| each(&include), log).unwrap();
     assert_eq!((filter.included(), filter.excluded(), filter.in_both()), (999, 2_000_000, 1));
     assert_eq!((yes(&filter, 0..1), yes(&filter, 1..1000)), (0, 999));
@@ -210,7 +211,7 @@ fn a_key_a_million_times_takes_no_room() {
 fn lists_that_change_are_an_error() {
     let (mut more, all) = (1000, hashes(0..5000));
     let making = Making::default().with_max_hashes(10);
-    let exclude = |each: &mut dyn FnMut(&[Hash])| {
+    let exclude = |each: &mut (dyn FnMut(&[Hash]) + Send)| {
         more += 1;
         each(&all[1000..more + 3000]);
     };

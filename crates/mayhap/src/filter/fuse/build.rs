@@ -79,7 +79,7 @@ impl Fuse {
     pub fn build(
         spec: Spec,
         max_hashes: usize,
-        pass: impl FnMut(&mut dyn FnMut(Hash)),
+        pass: impl FnMut(&mut (dyn FnMut(Hash) + Send)),
     ) -> Result<Fuse, SpecError> {
         Fuse::build_of_width(spec, width(spec)?, max_hashes, pass)
     }
@@ -89,7 +89,7 @@ impl Fuse {
         spec: Spec,
         width: u32,
         max_hashes: usize,
-        mut pass: impl FnMut(&mut dyn FnMut(Hash)),
+        mut pass: impl FnMut(&mut (dyn FnMut(Hash) + Send)),
     ) -> Result<Fuse, SpecError> {
         let mut kept = Kept::new(max_hashes);
         let mut bins = vec![0u64; 1 << BIN_BITS];

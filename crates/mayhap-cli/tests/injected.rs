@@ -1,0 +1,107 @@
+//! Every write, sync and rename fails once: the error is told, the old file or the new one is
+//! whole, and nothing lies about. `strace` makes them fail; without it nothing is tested here,
+//! which `cargo xtask test` says.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::tempdir;
+
+const CALLS: [&str; 4] =
+    ["write,pwrite64", "fsync,fdatasync", "rename,renameat,renameat2", "ftruncate"];
+const ERRORS: [&str; 2] = ["EIO", "ENOSPC"];
+/// More such calls than any of the commands makes.
+const MOST_CALLS: usize = 60;
+
+fn mayhap(folder: &Path, args: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mayhap"));
+    command.args(args.split_whitespace()).current_dir(folder).output().unwrap()
+}
+
+/// Run with one call failing. The output, and what the call was; `None`: there was no such call.
+fn with_failure(folder: &Path, args: &str, inject: &str) -> (Output, Option<String>) {
+    let log = folder.parent().unwrap().join("calls");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-e"]).arg(format!("inject={inject}")).arg("-o").arg(&log);
+    strace.arg(env!("CARGO_BIN_EXE_mayhap")).args(args.split_whitespace()).current_dir(folder);
+    let output = strace.env("NO_COLOR", "1").output().unwrap();
+    let calls = fs::read_to_string(&log).unwrap();
+    let failed = calls.lines().find(|call| call.contains("(INJECTED)"));
+    (output, failed.map(str::to_owned))
+}
+
+fn strace_works() -> bool {
+    Command::new("strace")
+        .args(["-qq", "-o", "/dev/null", "true"])
+        .status()
+        .is_ok_and(|s| s.success())
+}
+
+/// The command, and which of the keys in its file are there before and whatever happens.
+fn every_call_fails_once(args: &str, file: &str, before: &str) {
+    if !strace_works() {
+        eprintln!("strace does not work here: not tested");
+        return;
+    }
+    let mut failures = 0;
+    for (calls, error) in CALLS.iter().flat_map(|calls| ERRORS.map(|error| (calls, error))) {
+        for when in 1..=MOST_CALLS {
+            assert_ne!(when, MOST_CALLS, "{args}: too many calls to {calls}");
+            let parent = tempdir().unwrap();
+            let folder = parent.path().join("it");
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join("old"), "ada\nbob\n").unwrap();
+            fs::write(folder.join("more"), "eve\nzoe\neve\n").unwrap();
+            assert!(mayhap(&folder, before).status.success());
+
+            let inject = format!("{calls}:error={error}:when={when}");
+            let (output, failed) = with_failure(&folder, args, &inject);
+            let Some(failed) = failed else { break };
+            failures += 1;
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let context = format!("{args}\n{failed}\n{said}");
+            // Where the complaint itself cannot be written, the exit code tells of it or the work
+            // was done.
+            if !failed.contains("write(2,") {
+                assert_eq!(output.status.code(), Some(2), "{context}");
+                assert!(said.starts_with("mayhap: "), "{context}");
+            }
+            assert!(!said.contains("panicked"), "{context}");
+
+            let verified = mayhap(&folder, &format!("verify {file}"));
+            assert!(verified.status.success(), "{context}{verified:?}");
+            let kept = mayhap(&folder, &format!("check -c {file} old"));
+            assert_eq!(kept.stdout, b"2\n", "{context}");
+            let new = mayhap(&folder, &format!("check -c {file} more")).stdout;
+            assert!(new == b"0\n" || new == b"3\n", "half of it: {context}{new:?}");
+            let mut names: Vec<_> =
+                fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            assert_eq!(names, [file, "more", "old"], "{context}");
+        }
+    }
+    assert!(failures >= 4, "{args}: only {failures} calls failed");
+}
+
+#[test]
+fn add() {
+    every_call_fails_once("add -q f more", "f", "build -q -n 100 -p 1e-9 -o f old");
+}
+
+#[test]
+fn build_anew() {
+    let before = "build -q -n 100 -p 1e-9 -o f old";
+    every_call_fails_once("build -q --force -n 100 -p 1e-9 -o f old more", "f", before);
+}
+
+#[test]
+fn dedup_with_a_state() {
+    let before = "dedup -q -p 1e-9 --state f old";
+    every_call_fails_once("dedup -q --state f more", "f", before);
+}
+
+#[test]
+fn merge() {
+    every_call_fails_once("merge -q --force -o f f f", "f", "build -q -n 100 -p 1e-9 -o f old");
+}
