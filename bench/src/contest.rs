@@ -4,6 +4,7 @@
 //! of one round may be divided. The median of the rounds' ratios is what counts.
 
 use crate::keys::Keys;
+use crate::limit;
 use crate::subject::{Subject, Way};
 use std::time::Instant;
 
@@ -41,7 +42,7 @@ impl Row {
 
     /// The raw line is a limit, not a filter.
     pub fn is_filter(&self) -> bool {
-        self.way != Way::Hashed || self.is_ours()
+        self.name != limit::NAME
     }
 
     pub fn is_ours(&self) -> bool {

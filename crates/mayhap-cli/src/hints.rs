@@ -39,7 +39,9 @@ pub fn hint_for(error: &(dyn Error + 'static)) -> Option<String> {
 
 fn keys(error: &KeysError) -> Option<String> {
     Some(match error {
-        KeysError::Open { error, .. } => return system(error, INPUT),
+        KeysError::Open { error, .. } | KeysError::Read { error, .. } => {
+            return system(error, INPUT);
+        }
         KeysError::Directory { path } => {
             format!("name files: `find {} -type f` lists them", path.display())
         }
@@ -92,9 +94,6 @@ fn replace(error: &ReplaceError) -> Option<String> {
         }
         ReplaceError::Exists { .. } => "choose another name".to_owned(),
         ReplaceError::Directory { .. } => "name a file in it".to_owned(),
-        ReplaceError::Write { error, .. } if error.kind() == ErrorKind::StorageFull => {
-            "make room on the disk; what was there before is as it was".to_owned()
-        }
         ReplaceError::Write { error, .. } => return system(error, "is there such a folder?"),
         _ => return None,
     })
@@ -129,14 +128,22 @@ fn spec(error: &SpecError) -> Option<String> {
     Some(hint.to_owned())
 }
 
+/// As all Unixes number it; to the standard library it is one of "other" errors.
+const EIO: i32 = 5;
+
 const INPUT: &str = "is the name right? `-` is standard input";
 
 fn system(error: &io::Error, if_missing: &'static str) -> Option<String> {
     let hint = match error.kind() {
         ErrorKind::NotFound => if_missing,
         ErrorKind::PermissionDenied => "you may not: ask its owner, or choose another place",
-        ErrorKind::StorageFull => "make room on the disk; what was there before is as it was",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "make room on the disk; what was there before is as it was"
+        }
         ErrorKind::ReadOnlyFilesystem => "choose a place that can be written to",
+        _ if cfg!(unix) && error.raw_os_error() == Some(EIO) => {
+            "the disk failed: see the system's log, or choose another place"
+        }
         _ => return None,
     };
     Some(hint.to_owned())

@@ -65,7 +65,7 @@ fn every_call_fails_once(args: &str, file: &str, before: &str) {
             // was done.
             if !failed.contains("write(2,") {
                 assert_eq!(output.status.code(), Some(2), "{context}");
-                assert!(said.starts_with("mayhap: "), "{context}");
+                assert!(said.starts_with("error: ") && said.contains("hint: "), "{context}");
             }
             assert!(!said.contains("panicked"), "{context}");
 
