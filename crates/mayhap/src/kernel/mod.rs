@@ -21,6 +21,7 @@ mod ring;
 )]
 mod scalar;
 pub(crate) mod shared;
+pub(crate) mod sip;
 
 use entries::entries;
 pub(crate) use fuse::{Shard, Table, Turned};
