@@ -97,7 +97,9 @@ pub(crate) fn last_word(key: &[u8]) -> u64 {
         let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
         u64::from(first) | u64::from(last) << (8 * (left - 4))
     } else if let [first, .., last] = key {
-        u64::from(*first) | u64::from(key[bytes / 2]) << (8 * (left / 2)) | u64::from(*last) << (8 * (left - 1))
+        u64::from(*first)
+            | u64::from(key[bytes / 2]) << (8 * (left / 2))
+            | u64::from(*last) << (8 * (left - 1))
     } else {
         key.first().copied().map_or(0, u64::from)
     };
