@@ -35,10 +35,11 @@ pub fn file(path: &str, package: &str) -> Result<(), String> {
 }
 
 /// A virtual environment of Python in this folder, with these packages, which are imported by
-/// their own names.
+/// their own names (`_` for `-`).
 pub fn python(folder: &str, packages: &[&str]) -> Result<(), String> {
     let python = format!("{folder}/bin/python");
-    let names: Vec<&str> = packages.iter().filter_map(|p| p.split("==").next()).collect();
+    let name = |package: &&str| package.split("==").next().unwrap_or_default().replace('-', "_");
+    let names: Vec<String> = packages.iter().map(name).collect();
     if works(Command::new(&python).args(["-c", &format!("import {}", names.join(", "))])) {
         return Ok(());
     }

@@ -27,6 +27,6 @@ pub mod table;
 pub use args::{Args, KeyArg};
 pub use error::CommandError;
 pub use filter::Filter;
-pub use keyspace::{Keyspace, Replicate};
+pub use keyspace::{Clock, Keyspace, Replicate};
 pub use reply::Reply;
 pub use settings::Settings;

@@ -31,7 +31,7 @@ pub use scheme::{Murmur, Pair};
 
 use crate::layers::{self, Layered};
 use crate::{ForeignError, Format};
-use mayhap::{Classic, Key, MergeError, Pages};
+use mayhap::{Classic, Key, MergeError, Mover, Pages};
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -87,6 +87,11 @@ pub struct Chain<B = Pages> {
 }
 
 impl Chain {
+    /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
+    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+        self.links.iter_mut().for_each(|link| link.filter.move_arrays(mover));
+    }
+
     /// An empty chain, as `BF.RESERVE` makes it. One that may grow halves the rate of its first
     /// link, so that all links together stay below it.
     pub fn reserve(capacity: u64, error: f64, scaling: Scaling) -> Result<Chain, ForeignError> {

@@ -109,7 +109,10 @@ unsafe impl GlobalAlloc for ServerMemory {
         unsafe {
             match ServerMemory::heap(layout) {
                 None => System.realloc(pointer, layout, size),
-                Some(heap) if size < LARGE => (heap.realloc)(pointer.cast(), size).cast(),
+                // What gets smaller mostly stays where it is, and needs no new memory.
+                Some(heap) if size < LARGE || size <= layout.size() => {
+                    (heap.realloc)(pointer.cast(), size).cast()
+                }
                 // There is no `realloc` that may fail, so move by hand.
                 Some(_) => {
                     let moved = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));

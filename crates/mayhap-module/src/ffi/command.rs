@@ -31,6 +31,9 @@ unsafe extern "C" fn call<const ROW: usize>(
     })
 }
 
+/// The room that is kept from one command to the next.
+const KEPT_WORDS: usize = 4096;
+
 thread_local! {
     /// Where the words of a command are collected; kept, so that no command must allocate.
     static WORDS: RefCell<Vec<&'static [u8]>> = const { RefCell::new(Vec::new()) };
@@ -68,8 +71,11 @@ unsafe fn run<const ROW: usize>(ctx: *mut Ctx, argv: *mut *mut Str, argc: c_int)
     } else {
         refuse(ctx, &CommandError::Arity)
     };
-    words.clear();
-    WORDS.set(words);
+    // A command of a million words is no reason to hold on to the room for them.
+    if words.capacity() <= KEPT_WORDS {
+        words.clear();
+        WORDS.set(words);
+    }
     status
 }
 

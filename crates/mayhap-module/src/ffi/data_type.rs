@@ -4,8 +4,9 @@
 use super::api::{self, Ctx, DefragCtx, Digest, Io, Str, Type, TypeMethods, api};
 use super::{guarded, load, rdb};
 use crate::filter::{Chunker, Filter, Head};
+use mayhap::Mover;
 use std::ffi::{CStr, CString, c_int, c_longlong, c_void};
-use std::ptr::null_mut;
+use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 const NAME: &CStr = c"mayhap-bf";
@@ -176,8 +177,10 @@ unsafe extern "C" fn aof_rewrite(aof: *mut Io, key: *mut Str, value: *mut c_void
     });
 }
 
-/// Moves the box of the filter. Its arrays stay: those past 14 KiB have pages of their own, which no
-/// allocator asks to move, and the engine owns the small ones.
+/// Moves the box of the filter and its arrays, where the server wants them elsewhere. It wants
+/// that of small ones only: from 16 KiB on an allocation has pages of its own, leaves no gaps among
+/// others, and the server looks at no more than its address. So there is no need to stop half way,
+/// however large the filter.
 unsafe extern "C" fn defrag(ctx: *mut DefragCtx, _: *mut Str, value: *mut *mut c_void) -> c_int {
     guarded(0, || {
         // Or the box would not have come from the server's allocator.
@@ -190,6 +193,13 @@ unsafe extern "C" fn defrag(ctx: *mut DefragCtx, _: *mut Str, value: *mut *mut c
             if !moved.is_null() {
                 *value = moved;
             }
+            let Some(filter) = value.read().cast::<Filter>().as_mut() else { return 0 };
+            let mut by = |memory: NonNull<u8>| {
+                NonNull::new(alloc(ctx, memory.as_ptr().cast())).map(NonNull::cast)
+            };
+            // The server either leaves memory alone and gives null, or gives its copy; and arrays
+            // come from its allocator, since they are aligned to words.
+            filter.move_arrays(&mut Mover::new(&mut by));
         }
         0
     })

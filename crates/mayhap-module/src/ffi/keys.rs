@@ -3,7 +3,7 @@
 use super::api::{self, Ctx, Key, Str, api};
 use super::{config, data_type, load};
 use crate::filter::Filter;
-use crate::{CommandError, KeyArg, Keyspace, Replicate, Settings, table};
+use crate::{Clock, CommandError, KeyArg, Keyspace, Replicate, Settings, table};
 use mayhap::Secret;
 use std::ffi::{CString, c_int};
 
@@ -96,6 +96,17 @@ impl<'a> ServerKeys<'a> {
             Some(numbers)
         }
     }
+}
+
+fn now_ms() -> u64 {
+    // SAFETY: both clocks may be read at any time.
+    let ms = unsafe {
+        match api().cached_microseconds {
+            Some(clock) => clock() / 1000,
+            None => (api().milliseconds)(),
+        }
+    };
+    u64::try_from(ms).unwrap_or(0)
 }
 
 /// # Safety
@@ -191,15 +202,8 @@ impl Keyspace for ServerKeys<'_> {
     }
 
     #[inline]
-    fn now_ms(&self) -> u64 {
-        // SAFETY: both clocks may be read at any time.
-        let ms = unsafe {
-            match api().cached_microseconds {
-                Some(clock) => clock() / 1000,
-                None => (api().milliseconds)(),
-            }
-        };
-        u64::try_from(ms).unwrap_or(0)
+    fn clock(&self) -> Clock {
+        Clock::Ask(now_ms)
     }
 
     fn secret(&mut self) -> Secret {

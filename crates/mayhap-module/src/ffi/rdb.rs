@@ -4,13 +4,13 @@
 //! strings of at most 16 MiB, and an empty string. RedisBloom's is told in
 //! [`mayhap_foreign::redisbloom::dump`].
 //!
-//! What is read is never believed: all of it goes through [`Head::read`], or through the checks
+//! What is read is never believed: all of it goes through [`Head::take`], or through the checks
 //! of a RedisBloom header, as what `BF.LOADCHUNK` brings does.
 
 use super::api::{Io, api};
 use super::data_type::{filter, has_failed, log_io};
 use super::guarded;
-use crate::filter::{Chunker, Filter, Head, Incoming, MAX_CHUNK_BYTES, Part};
+use crate::filter::{Chunker, Filter, Head, Incoming, MAX_CHUNK_BYTES, Part, make_room};
 use mayhap_foreign::redisbloom::{Chain, Header, Layout, LinkInfo};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -110,7 +110,7 @@ fn native(input: &mut Input, encoding: c_int) -> Result<Filter, String> {
             if (bodies.len() + piece.len()) as u64 > need {
                 return Err("more bytes than announced");
             }
-            bodies.try_reserve(piece.len()).map_err(|_| "no memory")?;
+            make_room(&mut bodies, piece.len(), need).map_err(|_| "no memory")?;
             bodies.extend_from_slice(piece);
             Ok(piece.len())
         });
@@ -120,7 +120,7 @@ fn native(input: &mut Input, encoding: c_int) -> Result<Filter, String> {
     }
     match state {
         WHOLE => {
-            let parts = head.read(&bodies).map_err(|error| error.to_string())?;
+            let parts = head.take(&mut bodies).map_err(|error| error.to_string())?;
             Filter::from_parts(parts).ok_or_else(|| "no parts".to_owned())
         }
         LOADING => {

@@ -13,6 +13,7 @@ use super::{Filter, Part};
 use mayhap::format::Notes;
 use mayhap::{AnyFilter, Secret};
 use mayhap_foreign::redisbloom::Chain;
+use std::collections::TryReserveError;
 use std::fmt;
 use std::io::{self, Write};
 
@@ -60,16 +61,13 @@ impl Head {
     /// Of a filter that is not loading.
     pub fn of(filter: &Filter) -> Head {
         let part = |part: &Part| {
-            let mut counted = Counted(0);
-            // A counter takes everything.
-            _ = write_part(part, &mut counted);
             let (make, secret) = match part {
                 Part::Native(filter) => {
                     (Make::Native, filter.scheme().and_then(|scheme| scheme.secret()))
                 }
                 Part::Compat(_) => (Make::Compat, None),
             };
-            PartHead { make, secret, bytes: counted.0 }
+            PartHead { make, secret, bytes: part_bytes(part) }
         };
         Head { parts: filter.parts().map(part).collect() }
     }
@@ -137,22 +135,39 @@ impl Head {
         Ok(head)
     }
 
-    /// Read the bodies, all of them and nothing else. Every byte is checked; this is the one
+    /// Take the bodies, all of them and nothing else. Every byte is checked; this is the one
     /// door for filters from RDB files, `RESTORE`, `BF.LOADCHUNK` and the append-only file.
-    pub fn read(&self, mut bodies: &[u8]) -> Result<Vec<Part>, DumpError> {
+    ///
+    /// The bytes are gone afterwards, given back while the filter is filled with them: both
+    /// together never take much more than one. Where there is an error they stay.
+    pub fn take(&self, bodies: &mut Vec<u8>) -> Result<Vec<Part>, DumpError> {
+        let (need, have) = (self.body_bytes(), bodies.len() as u64);
+        if have < need {
+            return Err(DumpError(format!("cut off: {have} of {need} bytes")));
+        }
+        if have > need {
+            return Err(DumpError(format!("{} bytes after the last part", have - need)));
+        }
+        // One part is checked when it is taken. Of several none is taken before all are checked.
+        if self.parts.len() > 1 {
+            let mut rest = bodies.as_slice();
+            for part in &self.parts {
+                let (body, next) = rest.split_at(part.bytes as usize);
+                part.check(body)?;
+                rest = next;
+            }
+        }
         let mut parts = Vec::with_capacity(self.parts.len());
-        for part in &self.parts {
-            let bytes = usize::try_from(part.bytes).unwrap_or(usize::MAX);
-            let Some((body, rest)) = bodies.split_at_checked(bytes) else {
-                return Err(DumpError(format!("cut off: {} of {bytes} bytes", bodies.len())));
-            };
-            parts.push(part.read(body)?);
-            bodies = rest;
+        for part in self.parts.iter().rev() {
+            parts.push(part.take(bodies)?);
         }
-        if !bodies.is_empty() {
-            return Err(DumpError(format!("{} bytes after the last part", bodies.len())));
-        }
+        parts.reverse();
         Ok(parts)
+    }
+
+    /// As [`take`](Head::take), and the bytes stay.
+    pub fn read(&self, bodies: &[u8]) -> Result<Vec<Part>, DumpError> {
+        self.take(&mut bodies.to_vec())
     }
 }
 
@@ -175,15 +190,52 @@ impl PartHead {
         Ok(PartHead { make, secret, bytes: u64::from_le_bytes(*length) })
     }
 
-    fn read(&self, body: &[u8]) -> Result<Part, DumpError> {
+    fn check(&self, body: &[u8]) -> Result<(), DumpError> {
         match self.make {
-            Make::Native => AnyFilter::decode(body, self.secret)
-                .map(Part::Native)
-                .map_err(|error| DumpError(error.to_string())),
+            Make::Native => AnyFilter::check(body, self.secret).map_err(wrong),
+            Make::Compat => Chain::decode(body).map(drop).map_err(wrong),
+        }
+    }
+
+    /// Take the last of the bodies.
+    fn take(&self, bodies: &mut Vec<u8>) -> Result<Part, DumpError> {
+        let from = bodies.len().saturating_sub(self.bytes as usize);
+        match self.make {
+            Make::Native => {
+                AnyFilter::take(bodies, from, self.secret).map(Part::Native).map_err(wrong)
+            }
             Make::Compat => {
-                Chain::decode(body).map(Part::Compat).map_err(|error| DumpError(error.to_string()))
+                let chain = Chain::decode(&bodies[from..]).map_err(wrong)?;
+                bodies.truncate(from);
+                Ok(Part::Compat(chain))
             }
         }
+    }
+}
+
+fn wrong(error: impl fmt::Display) -> DumpError {
+    DumpError(error.to_string())
+}
+
+/// Room for `more` bytes of bodies that are announced to be `need`. Announcing is cheap, so it is
+/// four times what has come at most; and then not the doubling of a vector, which would copy while
+/// both copies are full: untouched memory takes nothing.
+pub fn make_room(bodies: &mut Vec<u8>, more: usize, need: u64) -> Result<(), TryReserveError> {
+    const LEAST: usize = 64 << 10;
+    let have = bodies.len().saturating_add(more);
+    if have <= bodies.capacity() {
+        return Ok(());
+    }
+    let whole = usize::try_from(need).unwrap_or(usize::MAX);
+    let room = have.saturating_mul(4).max(LEAST).min(whole).max(have);
+    bodies.try_reserve_exact(room - bodies.len())
+}
+
+/// How long a body is.
+fn part_bytes(part: &Part) -> u64 {
+    match part {
+        Part::Native(filter) => filter.file_bytes(&Notes::new()),
+        Part::Compat(chain) => chain.header().encode().len() as u64 + part.bytes(),
     }
 }
 
@@ -205,24 +257,29 @@ pub(super) fn chunk_after(filter: &Filter, iterator: u64) -> Option<(u64, Vec<u8
         return Some((1, Head::of(filter).encode()));
     }
     let mut piece = Piece { skip: iterator - 1, bytes: Vec::new() };
-    // It stops the writing when it has enough, which is no error here.
-    _ = write_bodies(filter, &mut piece);
+    for part in filter.parts() {
+        let room = (MAX_CHUNK_BYTES - piece.bytes.len()) as u64;
+        match part_bytes(part) {
+            _ if room == 0 => break,
+            before if before <= piece.skip => piece.skip -= before,
+            _ => {
+                let from = std::mem::take(&mut piece.skip);
+                // A piece takes all it is given, and stops the writing when it is full.
+                _ = match part {
+                    Part::Native(filter) => {
+                        let range = from..from.saturating_add(room);
+                        filter.write_range_to(&mut piece.bytes, &Notes::new(), range)
+                    }
+                    Part::Compat(chain) => {
+                        piece.skip = from;
+                        chain.write_to(&mut piece)
+                    }
+                };
+            }
+        }
+    }
     let next = iterator.checked_add(piece.bytes.len() as u64)?;
     (!piece.bytes.is_empty()).then_some((next, piece.bytes))
-}
-
-/// Counts what goes by.
-struct Counted(u64);
-
-impl Write for Counted {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// Keeps one chunk of what goes by.

@@ -1,6 +1,6 @@
 //! A dump of ours that comes chunk by chunk.
 
-use super::{DumpError, Head, Part};
+use super::{DumpError, Head, Part, make_room};
 use crate::CommandError;
 
 /// A filter that is being loaded: its head, and as much of its bodies as has come.
@@ -42,12 +42,12 @@ impl Incoming {
         if end > need {
             return Err(CommandError::text("ERR invalid chunk - Too big for current filter"));
         }
-        self.bytes.try_reserve(chunk.len()).map_err(|_| CommandError::NO_MEMORY)?;
+        make_room(&mut self.bytes, chunk.len(), need).map_err(|_| CommandError::NO_MEMORY)?;
         self.bytes.extend_from_slice(chunk);
         if end < need {
             return Ok(None);
         }
-        match self.head.read(&self.bytes) {
+        match self.head.take(&mut self.bytes) {
             Ok(parts) => Ok(Some(parts)),
             Err(error) => {
                 self.bytes.truncate(have as usize);

@@ -7,13 +7,14 @@ mod part;
 mod wish;
 
 pub use about::About;
-pub use dump::{Chunker, DumpError, Head, MAX_CHUNK_BYTES};
+pub use dump::{Chunker, DumpError, Head, MAX_CHUNK_BYTES, make_room};
 pub use incoming::Incoming;
 pub use part::{Added, Part};
 pub use wish::{Scale, Shape, Wish};
 
-use crate::CommandError;
 use crate::stats::Share;
+use crate::{Clock, CommandError};
+use mayhap::Mover;
 
 /// What a key holds.
 ///
@@ -129,9 +130,9 @@ impl Filter {
         Ok(answers)
     }
 
-    /// Whether adding so many items may make it grow.
-    pub fn may_grow(&self, items: usize) -> bool {
-        self.main().is_ok_and(|main| main.room() < items as u64)
+    /// Whether the next item that is new makes it grow, or is refused.
+    pub fn is_full(&self) -> bool {
+        self.main().is_ok_and(|main| main.room() == 0)
     }
 
     /// Add one item. Whether it was certainly new.
@@ -180,6 +181,12 @@ impl Filter {
     /// Whether adding may change something even where the item is known.
     pub fn remembers_anew(&self) -> bool {
         self.main().is_ok_and(Part::remembers_anew)
+    }
+
+    /// The time, if it looks at the clock; else 0, which is as good.
+    #[inline]
+    pub fn now_ms(&self, clock: Clock) -> u64 {
+        if self.is_timed() { clock.ms() } else { 0 }
     }
 
     /// Whether it looks at the clock, so that replicas must be told the time.
@@ -272,6 +279,17 @@ impl Filter {
                 main.bytes() + beside.iter().map(Part::bytes).sum::<u64>()
             }
             State::Loading(incoming) => incoming.bytes(),
+        }
+    }
+
+    /// Offer the memory of its arrays to a server that tidies its heap.
+    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+        let State::Ready(main, beside) = &mut self.state else { return };
+        for part in std::iter::once(main).chain(beside) {
+            match part {
+                Part::Native(filter) => filter.move_arrays(mover),
+                Part::Compat(chain) => chain.move_arrays(mover),
+            }
         }
     }
 

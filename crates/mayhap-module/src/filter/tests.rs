@@ -86,6 +86,57 @@ fn chunks_of_any_length_are_the_whole() {
 }
 
 #[test]
+fn every_iterator_goes_on_where_it_points() {
+    for filter in filters() {
+        let (head, bodies) = bytes_of(&filter);
+        let compat = filter.as_compat().is_some();
+        assert_eq!(filter.chunk_after(0).unwrap().0, 1);
+        if compat {
+            continue; // RedisBloom's chunks are those of its own codec
+        }
+        assert_eq!(filter.chunk_after(0).unwrap().1, head);
+        for from in (0..bodies.len()).step_by(13) {
+            let (next, chunk) = filter.chunk_after(from as u64 + 1).unwrap();
+            assert_eq!(next, bodies.len() as u64 + 1);
+            assert!(chunk == bodies[from..], "from {from}");
+        }
+        for past in [bodies.len() as u64 + 1, u64::MAX] {
+            assert_eq!(filter.chunk_after(past).unwrap(), (0, vec![]));
+        }
+    }
+}
+
+#[test]
+fn room_is_made_for_what_came_not_for_what_was_announced() {
+    let mut bodies = Vec::new();
+    make_room(&mut bodies, 100, u64::MAX).unwrap();
+    assert!(bodies.capacity() <= 64 << 10);
+    bodies.resize(1 << 20, 0);
+    make_room(&mut bodies, 1, u64::MAX).unwrap();
+    assert!(bodies.capacity() <= (4 << 20) + 4);
+    let mut bodies = Vec::new();
+    make_room(&mut bodies, 100, 120).unwrap();
+    assert_eq!(bodies.capacity(), 120);
+}
+
+#[test]
+fn what_cannot_be_taken_stays() {
+    for filter in filters() {
+        let (head, mut bodies) = bytes_of(&filter);
+        let head = Head::decode(&head).unwrap();
+        // RedisBloom's own bytes have no checksum.
+        if filter.as_compat().is_none() {
+            bodies[30] ^= 1;
+            let before = bodies.clone();
+            assert!(head.take(&mut bodies).is_err());
+            assert!(bodies == before);
+            bodies[30] ^= 1;
+        }
+        assert!(head.take(&mut bodies).is_ok() && bodies.is_empty());
+    }
+}
+
+#[test]
 fn statistics_are_given_back() {
     let before = crate::stats::STATS.rows()[1].1;
     for _ in 0..3 {

@@ -8,11 +8,12 @@ use crate::{Args, CommandError, KeyArg, Keyspace, Replicate, Reply};
 
 /// `BF.ADD key item`
 pub fn add<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
-    let (key, item, now) = (args.key(1), args.word(2), keys.now_ms());
+    let (key, item, clock) = (args.key(1), args.word(2), keys.clock());
     let added = match keys.write(key)? {
-        Some(filter) if !filter.may_grow(1) => {
+        Some(filter) if !filter.is_full() => {
+            let now = filter.now_ms(clock);
             let new = filter.add(item, now, 0)?;
-            Some((new, new || filter.remembers_anew(), filter.is_timed()))
+            Some((new, new || filter.remembers_anew(), filter.is_timed().then_some(now)))
         }
         Some(_) => None,
         None => {
@@ -21,7 +22,7 @@ pub fn add<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, Co
         }
     };
     let Some((new, changed, timed)) = added else {
-        let added = add_and_tell(keys, key, &[item], now, true)?;
+        let added = add_and_tell(keys, key, &[item], clock.ms(), true)?;
         return match added.stopped {
             Some(error) => Err(error),
             None => Ok(Reply::Bool(added.new.first() == Some(&true))),
@@ -29,7 +30,10 @@ pub fn add<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, Co
     };
     STATS.added(new.into(), (!new).into());
     if changed {
-        let how = if timed { same_items(true, key, now, &[item]) } else { Replicate::Verbatim };
+        let how = match timed {
+            Some(now) => same_items(true, key, now, &[item]),
+            None => Replicate::Verbatim,
+        };
         keys.changed(key, "bf.add", how);
     }
     Ok(Reply::Bool(new))
@@ -37,10 +41,14 @@ pub fn add<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, Co
 
 /// `BF.MADD key item…`
 pub fn madd<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
-    let (key, now) = (args.key(1), keys.now_ms());
-    if keys.write(key)?.is_none() {
-        create_default(keys, key)?;
-    }
+    let (key, clock) = (args.key(1), keys.clock());
+    let now = match keys.write(key)? {
+        Some(filter) => filter.now_ms(clock),
+        None => {
+            create_default(keys, key)?;
+            clock.ms()
+        }
+    };
     add_many(keys, key, args.from(2), now)
 }
 
@@ -60,7 +68,7 @@ pub fn insert<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>,
         }
         create(keys, key, &options)?;
     }
-    let now = options.at_ms.unwrap_or_else(|| keys.now_ms());
+    let now = options.at_ms.unwrap_or_else(|| keys.clock().ms());
     add_many(keys, key, items, now)
 }
 
@@ -94,13 +102,18 @@ pub fn add_and_tell(
     verbatim: bool,
 ) -> Result<Added, CommandError> {
     let mut filter = keys.write(key)?.ok_or(CommandError::NOT_FOUND)?;
-    let mut room = 0;
-    if filter.may_grow(items.len()) {
+    let mut added = filter.add_many(items, now_ms, 0)?;
+    // How much room there is costs more to find out than a hundred items to add, so it is asked
+    // when a filter must grow, and not when it might.
+    if added.stopped == Some(CommandError::NO_ROOM_TO_GROW) {
         let has = filter.bytes();
-        room = keys.room_bytes(has);
+        let room = keys.room_bytes(has);
         filter = keys.write(key)?.ok_or(CommandError::NOT_FOUND)?;
+        let rest = items.get(added.new.len()..).unwrap_or_default();
+        let more = filter.add_many(rest, now_ms, room)?;
+        added.new.extend(more.new);
+        added.stopped = more.stopped;
     }
-    let added = filter.add_many(items, now_ms, room)?;
     let new = added.new.iter().map(|new| u64::from(*new)).sum();
     STATS.added(new, added.new.len() as u64 - new);
     let taken = &items[..added.new.len().min(items.len())];

@@ -5,20 +5,20 @@ use crate::{Args, CommandError, Keyspace, Reply};
 
 /// `BF.EXISTS key item`
 pub fn exists<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
-    let now = keys.now_ms();
+    let clock = keys.clock();
     let Some(filter) = keys.read(args.key(1))? else { return Ok(Reply::Bool(false)) };
-    let hit = filter.contains(args.word(2), now)?;
+    let hit = filter.contains(args.word(2), filter.now_ms(clock))?;
     STATS.asked(hit.into(), (!hit).into());
     Ok(Reply::Bool(hit))
 }
 
 /// `BF.MEXISTS key item…`
 pub fn mexists<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
-    let (items, now) = (args.from(2), keys.now_ms());
+    let (items, clock) = (args.from(2), keys.clock());
     let Some(filter) = keys.read(args.key(1))? else {
         return Ok(Reply::Bools(vec![false; items.len()]));
     };
-    let answers = filter.contains_many(items, now)?;
+    let answers = filter.contains_many(items, filter.now_ms(clock))?;
     count(&answers);
     Ok(Reply::Bools(answers))
 }
@@ -29,7 +29,7 @@ pub fn mexists_any<'a>(
     args: &Args<'a>,
 ) -> Result<Reply<'a>, CommandError> {
     let (count_of_keys, items) = keys_and_items(args).ok_or(CommandError::Arity)?;
-    let now = keys.now_ms();
+    let now = keys.clock().ms();
     let mut answers = vec![false; items.len()];
     for at in 1..=count_of_keys {
         let Some(filter) = keys.read(args.key(at))? else { continue };

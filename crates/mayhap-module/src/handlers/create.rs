@@ -35,7 +35,7 @@ pub fn create(
     // Relative times mean something else on a replica, and in an append-only file.
     let expires_ms = options
         .expires_s
-        .map(|seconds| seconds.saturating_mul(1000).saturating_add_unsigned(keys.now_ms()));
+        .map(|seconds| seconds.saturating_mul(1000).saturating_add_unsigned(keys.clock().ms()));
     keys.create(key, filter, expires_ms)?;
     let mut words = vec![key.name.to_vec()];
     words.extend(options.wish.words());

@@ -11,14 +11,14 @@ const EXPANSION: &str = "Expansion rate";
 
 /// `BF.CARD key`
 pub fn card<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
-    let now = keys.now_ms();
+    let now = keys.clock().ms();
     let items = keys.read(args.key(1))?.map_or(Ok(0), |filter| filter.items(now))?;
     Ok(Reply::Int(int(items)))
 }
 
 /// `BF.INFO key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | FULL]`
 pub fn info<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
-    let now = keys.now_ms();
+    let now = keys.clock().ms();
     let filter = keys.read(args.key(1))?.ok_or(CommandError::NOT_FOUND)?;
     let (capacity, bytes, layers, items, expansion) = filter.classical(now)?;
     let expansion = expansion.map_or(Reply::Null, |rate| Reply::Int(rate.into()));

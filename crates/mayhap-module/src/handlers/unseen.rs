@@ -10,7 +10,7 @@ use crate::{Args, CommandError, Keyspace, Reply};
 /// An item that comes twice in one command is unseen twice: nothing is marked before all are
 /// looked at.
 pub fn unseen<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
-    let (key, mut items, now) = (args.key(1), args.from(2), keys.now_ms());
+    let (key, mut items, now) = (args.key(1), args.from(2), keys.clock().ms());
     let mut mark = false;
     if let [first @ .., last] = items
         && !first.is_empty()

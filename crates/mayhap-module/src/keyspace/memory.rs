@@ -1,6 +1,6 @@
 //! Keys in a map, for tests without a server.
 
-use super::{Keyspace, Replicate};
+use super::{Clock, Keyspace, Replicate};
 use crate::{Args, CommandError, Filter, KeyArg, Reply, Settings, table};
 use mayhap::Secret;
 use std::collections::HashMap;
@@ -110,8 +110,8 @@ impl Keyspace for Memory {
         self.settings
     }
 
-    fn now_ms(&self) -> u64 {
-        self.now_ms
+    fn clock(&self) -> Clock {
+        Clock::At(self.now_ms)
     }
 
     fn secret(&mut self) -> Secret {

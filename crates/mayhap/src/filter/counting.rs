@@ -3,7 +3,7 @@
 use super::{MergeError, Remove, same, same_scheme};
 use crate::Key;
 use crate::hash::Hash;
-use crate::kernel::{Pages, prefetch};
+use crate::kernel::{Mover, Pages, prefetch};
 use crate::scheme::{Native, Scheme};
 use crate::sizing::ClassicShape;
 use crate::spec::{MAX_PROBES, Spec, SpecError};
@@ -58,6 +58,11 @@ pub struct Counting<B = Pages> {
 // once a probe, would keep the same promise, but saturate sooner, and `count` would overstate.
 
 impl Counting {
+    /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
+    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+        self.counters.move_by(mover);
+    }
+
     /// An empty filter to this wish.
     pub fn new(spec: Spec) -> Result<Counting, SpecError> {
         Counting::with_shape(spec, ClassicShape::for_rate(spec.capacity(), spec.fpr()))

@@ -8,7 +8,7 @@ mod tests;
 
 use crate::Key;
 use crate::hash::Hash;
-use crate::kernel::{Pages, Shard, Table};
+use crate::kernel::{Mover, Pages, Shard, Table};
 use crate::scheme::{Native, Scheme};
 use crate::sizing::{FuseShape, hash_floor};
 use crate::spec::Spec;
@@ -147,6 +147,13 @@ impl<B: AsRef<[u8]>> Fuse<B> {
         let rate = |shard: &Shard| shard.settled().map_or(in_slots, f64::from);
         let mean = self.table.shards().iter().map(rate).sum::<f64>() / self.shards() as f64;
         (mean + hash_floor(self.keys)).min(1.0)
+    }
+}
+
+impl Fuse {
+    /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
+    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+        self.body.move_by(mover);
     }
 }
 

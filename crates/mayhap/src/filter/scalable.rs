@@ -4,7 +4,7 @@ use super::layered::{Open, any_contains, chunks, copy_of, is_plausible, part};
 use super::{Blocked, MergeError, same_scheme};
 use crate::Key;
 use crate::hash::Hash;
-use crate::kernel::Pages;
+use crate::kernel::{Mover, Pages};
 use crate::scheme::{Native, Scheme};
 use crate::sizing::{Layer, any_of};
 use crate::spec::{Spec, SpecError};
@@ -54,6 +54,11 @@ pub struct Scalable<B = Pages> {
 }
 
 impl Scalable {
+    /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
+    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+        self.layers.iter_mut().for_each(|layer| layer.move_arrays(mover));
+    }
+
     /// An empty filter of one layer, to this wish.
     pub fn new(spec: Spec) -> Result<Scalable, SpecError> {
         let layer = Layer::first(spec.capacity(), spec.fpr());

@@ -4,7 +4,7 @@ use super::layered::{Open, any_contains, chunks, copy_of, is_plausible, part};
 use super::{Blocked, Contains, MergeError, Window, same, same_scheme};
 use crate::Key;
 use crate::hash::Hash;
-use crate::kernel::Pages;
+use crate::kernel::{Mover, Pages};
 use crate::scheme::{Native, Scheme};
 use crate::sizing::{WindowedShape, any_of};
 use crate::spec::{Spec, SpecError};
@@ -66,6 +66,11 @@ struct Generation<B> {
 }
 
 impl Windowed {
+    /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
+    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+        self.ring.iter_mut().for_each(|generation| generation.filter.move_arrays(mover));
+    }
+
     /// An empty filter to this wish.
     pub fn new(spec: Spec, window: Window) -> Result<Windowed, SpecError> {
         window.check()?;

@@ -2,11 +2,11 @@
 
 use super::cascade::cascade;
 use super::error::FormatError;
-use super::header::{Header, MAX_KEYS};
+use super::header::{Header, Leaf, MAX_KEYS};
 use super::layers::{scalable, windowed};
 use super::notes::Notes;
 use super::section::{Container, Section};
-use super::writer::{Array, Outline, write};
+use super::writer::{Array, Outline, file_bytes, write, write_range};
 #[cfg(feature = "bitmap")]
 use crate::filter::Bitmap;
 use crate::filter::{
@@ -19,6 +19,7 @@ use crate::sizing::{BlockedShape, ClassicShape};
 use crate::spec::{Spec, SpecError};
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::ops::Range;
 
 /// A filter that knows what to write.
 pub(super) trait Stored {
@@ -412,6 +413,22 @@ macro_rules! doors_out {
             pub fn write_to(&self, to: impl Write, notes: &Notes) -> io::Result<()> {
                 write(to, &self.outline(), notes)
             }
+
+            /// How long that file is, without writing it.
+            pub fn file_bytes(&self, notes: &Notes) -> u64 {
+                // A filter keeps the limits of its outline.
+                file_bytes(&self.outline(), notes).unwrap_or(u64::MAX)
+            }
+
+            /// Write some bytes of that file: see [`write_range`](super::write_range).
+            pub fn write_range_to(
+                &self,
+                to: impl Write,
+                notes: &Notes,
+                range: Range<u64>,
+            ) -> io::Result<()> {
+                write_range(to, &self.outline(), notes, range)
+            }
         }
     };
 }
@@ -471,6 +488,59 @@ doors! {
     Fuse, Some(Kind::Fuse), fuse;
     Cascade, Some(Kind::Cascade), cascade;
     AnyFilter, None, AnyFilter::build;
+}
+
+impl AnyFilter {
+    /// Whether [`decode`](AnyFilter::decode) would give a filter: every byte is checked, nothing
+    /// copied.
+    pub fn check(bytes: &[u8], secret: Option<Secret>) -> Result<(), FormatError> {
+        let container = Container::open(bytes)?;
+        container.verify()?;
+        let header = container.header();
+        AnyFilter::build(header, scheme(header, secret)?, borrowed(&container)?).map(drop)
+    }
+
+    /// Take a filter out of the end of `bytes`: the file from byte `from` on, every byte of which is
+    /// checked first. What was taken is gone from `bytes`, and its memory given back while the
+    /// copy is made, so that the two together never take much more than one. Where there is an
+    /// error nothing is taken.
+    pub fn take(
+        bytes: &mut Vec<u8>,
+        from: usize,
+        secret: Option<Secret>,
+    ) -> Result<AnyFilter, FormatError> {
+        let file = bytes.get(from..).unwrap_or_default();
+        AnyFilter::check(file, secret)?;
+        let container = Container::open(file)?;
+        let header = container.header().clone();
+        let scheme = scheme(&header, secret)?;
+        // All that can fail comes first. Memory is not there before it is written to.
+        let zeroed = |leaf: &Leaf| {
+            Pages::zeroed(leaf.bytes).map_err(|_| FormatError::Memory { bytes: leaf.bytes })
+        };
+        let mut arrays = header.leaves.iter().map(zeroed).collect::<Result<Vec<_>, _>>()?;
+        for (leaf, array) in header.leaves.iter().zip(&mut arrays).rev() {
+            // The check has found that all of it is here.
+            bytes.truncate(from.saturating_add((leaf.at + leaf.bytes) as usize));
+            pour(bytes, array.as_mut());
+        }
+        bytes.truncate(from);
+        AnyFilter::build(&header, scheme, arrays)
+    }
+}
+
+/// Fill `to` with the last bytes of `from`, which loses them, piece by piece from the end.
+fn pour(from: &mut Vec<u8>, to: &mut [u8]) {
+    const PIECE: usize = 16 << 20;
+    for piece in to.rchunks_mut(PIECE) {
+        let at = from.len().saturating_sub(piece.len());
+        piece.copy_from_slice(&from[at..]);
+        from.truncate(at);
+        // Not for small ones: giving back costs more than it gives.
+        if from.capacity() - at >= PIECE {
+            from.shrink_to_fit();
+        }
+    }
 }
 
 #[cfg(feature = "bitmap")]

@@ -19,7 +19,7 @@ pub use header::{Header, Leaf, MAX_HEADER_BYTES, read_header};
 pub use kinds::verify;
 pub use notes::{NoteError, Notes};
 pub use section::{Container, Section};
-pub use writer::{Array, Outline, write};
+pub use writer::{Array, Outline, file_bytes, write, write_range};
 
 /// A high bit, a name, and every line end there is: what mangles text mangles this first.
 const MAGIC: [u8; 8] = *b"\x89MAY\r\n\x1a\n";

@@ -2,6 +2,7 @@
 
 use super::header::{
     Header, Leaf, MAX_KEYS, MAX_LEAF_PARAMS, MAX_LEAVES, MAX_PARAMS, MAX_SCHEME_DATA, header_bytes,
+    places,
 };
 use super::notes::Notes;
 use super::{BLOCK, END_MAGIC, FOOTER, NEWEST};
@@ -9,6 +10,7 @@ use crate::filter::Kind;
 use crate::scheme::SchemeId;
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::ops::Range;
 
 /// What is to be written: the header's fields, and the arrays.
 ///
@@ -67,6 +69,65 @@ pub fn write(mut to: impl Write, outline: &Outline<'_>, notes: &Notes) -> io::Re
     footer.extend(END_MAGIC);
     to.write_all(&table)?;
     to.write_all(&footer)
+}
+
+/// How long the file would be, without writing it.
+pub fn file_bytes(outline: &Outline<'_>, notes: &Notes) -> io::Result<u64> {
+    let (header, _) = lay_out(outline, notes)?;
+    let lengths: Vec<u64> = outline.arrays.iter().map(|array| array.bytes.len() as u64).collect();
+    let (_, bytes) = places(header.len() as u64, &lengths)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "more than 2^64 bytes"))?;
+    Ok(bytes)
+}
+
+/// Write only these bytes of the file. Nothing before them is looked at, but for the checksums at
+/// the end: so a file written piece by piece costs little more than one written whole.
+pub fn write_range(
+    mut to: impl Write,
+    outline: &Outline<'_>,
+    notes: &Notes,
+    range: Range<u64>,
+) -> io::Result<()> {
+    let (header, places) = lay_out(outline, notes)?;
+    let mut out = Cut { to: &mut to, at: 0, range };
+    out.put(&header)?;
+    for (array, place) in outline.arrays.iter().zip(places) {
+        out.put(&[0; super::ALIGN as usize][..place.saturating_sub(out.at) as usize])?;
+        out.put(&array.bytes)?;
+    }
+    let Cut { at: table_at, range, .. } = out;
+    if range.end <= table_at {
+        return Ok(());
+    }
+    let rest = range.start.max(table_at)..range.end;
+    write(Cut { to: &mut to, at: 0, range: rest }, outline, notes)
+}
+
+/// Passes on the bytes of a range.
+struct Cut<'a, W> {
+    to: &'a mut W,
+    at: u64,
+    range: Range<u64>,
+}
+
+impl<W: Write> Cut<'_, W> {
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let place = |at: u64| at.saturating_sub(self.at).min(bytes.len() as u64) as usize;
+        let (start, end) = (place(self.range.start), place(self.range.end));
+        self.at += bytes.len() as u64;
+        self.to.write_all(bytes.get(start..end).unwrap_or_default())
+    }
+}
+
+impl<W: Write> Write for Cut<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.put(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
 }
 
 /// The header, and where each array goes.

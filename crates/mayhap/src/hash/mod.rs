@@ -1,6 +1,6 @@
 //! Bytes in, one number out: the functions, one a file, each with known answers.
 
-mod sip;
+pub(crate) mod sip;
 mod xxh3;
 
 pub use sip::Secret;

@@ -21,11 +21,12 @@ mod ring;
 )]
 mod scalar;
 pub(crate) mod shared;
+pub(crate) mod sip;
 
 use entries::entries;
 pub(crate) use fuse::{Shard, Table, Turned};
 pub(crate) use pages::Atomics;
-pub use pages::Pages;
+pub use pages::{Mover, Pages};
 pub(crate) use prefetch::prefetch;
 
 use crate::hash::Hash;

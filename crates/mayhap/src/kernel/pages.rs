@@ -36,7 +36,7 @@ impl Pages {
     pub fn zeroed(bytes: u64) -> Result<Pages, SpecError> {
         let refused = SpecError::Memory { bytes };
         let bytes = usize::try_from(bytes).map_err(|_| refused)?;
-        let align = if bytes >= 2 * HUGE { HUGE } else { 64 };
+        let align = align_of_array(bytes);
         let count = bytes.div_ceil(WORD).checked_add(align / WORD).ok_or(refused)?;
         let mut memory = zeroed_words(count).ok_or(refused)?;
         let words = memory.as_mut_ptr();
@@ -70,9 +70,63 @@ impl Pages {
         self.bytes = usize::try_from(bytes).map_or(self.bytes, |bytes| bytes.min(self.bytes));
     }
 
+    /// Offer the memory to whoever tidies the heap. The bytes stay what they are, aligned as ever.
+    pub fn move_by(&mut self, mover: &mut Mover<'_>) {
+        let (count, capacity) = (self._memory.len(), self._memory.capacity());
+        if capacity == 0 {
+            return;
+        }
+        let old = self._memory.as_mut_ptr();
+        // Before the move: afterwards nothing may look at the old place.
+        let start = (self.first.as_ptr() as usize - old as usize) / WORD;
+        // SAFETY: the mover gives the old place back, or moves everything and gives the new one,
+        // by the promise made when it was created. Either way one vector owns the memory: the old
+        // one is forgotten before anything else can happen.
+        unsafe {
+            let Some(new) = (mover.0)(NonNull::new_unchecked(old).cast()) else { return };
+            let new: *mut AtomicU64 = new.cast().as_ptr();
+            let moved = Vec::from_raw_parts(new, count, capacity);
+            std::mem::forget(std::mem::replace(&mut self._memory, moved));
+            // Lines begin elsewhere in the new place, which has as much to spare as the old.
+            let align = align_of_array(self.bytes);
+            let aligned = new.align_offset(align).min(align / WORD);
+            std::ptr::copy(new.add(start), new.add(aligned), self.bytes.div_ceil(WORD));
+            self.first = NonNull::new_unchecked(new.add(aligned));
+        }
+    }
+
     /// Hand the memory over to many writers.
     pub(crate) fn into_atomics(self) -> Atomics {
         Atomics(self)
+    }
+}
+
+/// How an array of so many bytes is aligned: to huge pages or to lines.
+fn align_of_array(bytes: usize) -> usize {
+    if bytes >= 2 * HUGE { HUGE } else { 64 }
+}
+
+/// Moves what the allocator gave to a better place: how a server that tidies its heap is let into
+/// filters, see [`AnyFilter::move_arrays`](crate::AnyFilter::move_arrays).
+pub struct Mover<'a>(&'a mut dyn FnMut(NonNull<u8>) -> Option<NonNull<u8>>);
+
+impl<'a> Mover<'a> {
+    /// A mover that does what this function does with the start of an allocation.
+    ///
+    /// # Safety
+    ///
+    /// The function either gives `None` and leaves the memory alone, or gives the start of other
+    /// memory: as long, aligned alike, with the same bytes in it, from the program's global
+    /// allocator, and nobody else's. The memory it was called with must then be free. It must not
+    /// panic.
+    pub unsafe fn new(by: &'a mut dyn FnMut(NonNull<u8>) -> Option<NonNull<u8>>) -> Mover<'a> {
+        Mover(by)
+    }
+}
+
+impl fmt::Debug for Mover<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mover(..)")
     }
 }
 
@@ -192,6 +246,70 @@ mod tests {
     fn absurd_sizes_are_refused() {
         for bytes in [1 << 50, u64::MAX / 2, u64::MAX] {
             assert_eq!(Pages::zeroed(bytes).unwrap_err(), SpecError::Memory { bytes });
+        }
+    }
+
+    /// Moves everything, every time, to a place that is aligned as little as can be.
+    fn moved(memory: NonNull<u8>, bytes: usize) -> NonNull<u8> {
+        let layout = Layout::array::<AtomicU64>(bytes / WORD).unwrap();
+        // SAFETY: both places have this layout.
+        unsafe {
+            let new = NonNull::new(std::alloc::alloc(layout)).unwrap();
+            new.copy_from_nonoverlapping(memory, bytes);
+            std::alloc::dealloc(memory.as_ptr(), layout);
+            new
+        }
+    }
+
+    #[test]
+    fn moving_changes_no_byte_and_keeps_the_alignment() {
+        for bytes in [0usize, 1, 64, 1000, 100_001, 2 * HUGE + 17] {
+            let content: Vec<u8> = (0..bytes).map(|at| (at * 31) as u8).collect();
+            let mut pages = Pages::copy_of(&content).unwrap();
+            let whole = pages._memory.capacity() * WORD;
+            let mut keep = Vec::new(); // or every allocation would get the place just freed
+            for _ in 0..5 {
+                keep.push(vec![0u8; whole + 24]);
+                let mut by = |memory| Some(moved(memory, whole));
+                // SAFETY: it moves as it must.
+                pages.move_by(&mut unsafe { Mover::new(&mut by) });
+                assert!(pages.as_ref() == content, "{bytes} bytes");
+                assert_eq!(pages.as_ref().as_ptr() as usize % align_of_array(bytes), 0);
+            }
+            let place = pages.as_ref().as_ptr();
+            let mut by = |_| None;
+            // SAFETY: it leaves the memory alone.
+            pages.move_by(&mut unsafe { Mover::new(&mut by) });
+            assert_eq!(pages.as_ref().as_ptr(), place);
+        }
+    }
+
+    #[test]
+    fn every_kind_offers_all_of_its_arrays() {
+        use crate::{AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Scalable, Spec};
+        use crate::{Window, Windowed};
+        let spec = Spec::new(30, 0.01).unwrap();
+        let mut grown = Scalable::new(spec).unwrap();
+        (0..400u64).for_each(|key| _ = grown.insert(key));
+        let layers = grown.layers().len();
+        let kinds: [(AnyFilter, usize); 7] = [
+            (Classic::new(spec).unwrap().into(), 1),
+            (Blocked::new(spec).unwrap().into(), 1),
+            (Counting::new(spec).unwrap().into(), 1),
+            (grown.into(), layers),
+            (Windowed::new(spec, Window::last_keys(3)).unwrap().into(), 4),
+            (Fuse::from_keys(spec, 0..400u64).unwrap().into(), 1),
+            (Cascade::from_keys(spec, 0..400u64, 400..5000u64).unwrap().into(), 2),
+        ];
+        for (mut filter, arrays) in kinds {
+            let mut offered = 0;
+            let mut by = |_| {
+                offered += 1;
+                None
+            };
+            // SAFETY: it leaves the memory alone.
+            filter.move_arrays(&mut unsafe { Mover::new(&mut by) });
+            assert_eq!(offered, arrays, "{}", filter.kind());
         }
     }
 
