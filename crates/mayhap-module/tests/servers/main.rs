@@ -10,6 +10,7 @@ mod commands;
 mod hostile;
 mod migration;
 mod mutation;
+mod nodes;
 mod persistence;
 mod resp;
 mod server;
