@@ -136,11 +136,12 @@ impl Filters {
     pub fn reserve(&self, key: &[u8], capacity: u64, fpr: f64) -> Result<(), FilterError> {
         let mut reserve = self.command("RESERVE", key);
         reserve.arg(fpr.to_string()).arg(capacity);
-        match self.one(key, Order::at(slot_of(key), &reserve), self.writing()) {
+        match self.one(key, Order::at(slot_of(key), &reserve), self.carrying()) {
             Err(FilterError::Refused { what, .. }) if what == "item exists" => {
                 Err(FilterError::Exists { key: shown(key) })
             }
-            other => other.map(drop),
+            Err(error) => Err(error),
+            Ok(_) => self.settle(std::iter::once(key)),
         }
     }
 
@@ -163,10 +164,26 @@ impl Filters {
         How { wait: self.wait, within: how.within + longer, ..how }
     }
 
-    /// How a server is given large pieces that it must not get twice.
+    /// How a server is told what it must not be told twice. Nobody waits for replicas then:
+    /// [`settle`](Filters::settle) does.
     pub(crate) fn carrying(&self) -> How {
-        let how = self.writing();
+        let how = self.router.how();
         How { again: false, within: how.within.max(WORK_WITHIN), ..how }
+    }
+
+    /// Wait until replicas have what was written under these keys, if they must.
+    pub(crate) fn settle<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k [u8]>,
+    ) -> Result<(), FilterError> {
+        if self.wait.is_none() {
+            return Ok(());
+        }
+        // A command that changes nothing: what is waited for is all that came before it.
+        let orders: Vec<Order> =
+            keys.map(|key| Order::at(slot_of(key), cmd("EXISTS").arg(key))).collect();
+        self.router.ask(&orders, self.writing())?;
+        Ok(())
     }
 
     /// How it is asked for large pieces.

@@ -124,13 +124,14 @@ impl Sharded {
             });
         }
         let orders: Vec<Order> = filter.shards.iter().map(reserve).collect();
-        let replies = filters.router.ask(&orders, filters.writing())?;
+        let replies = filters.router.ask(&orders, filters.carrying())?;
         for (shard, reply) in filter.shards.iter().zip(replies) {
             reply.map_err(|what| match what.contains("item exists") {
                 true => FilterError::Exists { key: shown(&shard.key) },
                 false => refusal(&shard.key, what),
             })?;
         }
+        filters.settle(filter.keys())?;
         filter.describe()?;
         Ok(filter)
     }
@@ -222,6 +223,7 @@ impl Sharded {
         for (shard, temp) in self.shards.iter().zip(temps) {
             self.filters.give_name(temp, &shard.key, over)?;
         }
+        self.filters.settle(self.keys())?;
         self.describe()
     }
 

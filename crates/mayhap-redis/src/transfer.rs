@@ -131,7 +131,8 @@ impl Filters {
         if let Held::Shards(_) = there {
             Sharded::open(self, key)?.delete()?;
         }
-        self.give_name(&temp, key, over)
+        self.give_name(&temp, key, over)?;
+        self.settle(std::iter::once(key))
     }
 
     /// Load under another name in the slot of `key`; which name that is.
@@ -198,9 +199,11 @@ impl Filters {
                 Order::at(slot, cmd(rename).arg(temp).arg(key)),
             ]
         };
+        let mut tries = 0;
         loop {
+            tries += 1;
             let values = match self.all(key, &orders(), self.carrying()) {
-                Err(FilterError::Link(LinkError::Away { .. })) => {
+                Err(FilterError::Link(LinkError::Away { .. })) if tries < TRIES => {
                     // Done or not done: the other name tells.
                     let there = Order::at(slot, cmd("EXISTS").arg(temp));
                     match self.one(key, there, self.reading())? {

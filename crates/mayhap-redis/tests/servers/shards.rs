@@ -5,7 +5,9 @@ use super::{connect, make, on_their_way};
 use crate::resp::Value;
 use mayhap::format::Notes;
 use mayhap::{Secret, Spec};
-use mayhap_redis::{Descriptor, FilterError, Saved, Sharded};
+use mayhap_redis::{Address, Descriptor, FilterError, Filters, LinkError, Saved, Sharded, Wait};
+use std::sync::Arc;
+use std::time::Duration;
 
 const SECRET: Secret = Secret::from_bytes([8; 16]);
 
@@ -115,6 +117,15 @@ fn what_is_in_the_way_or_full_is_told() {
     client.say("SETRANGE text 60 x");
     let error = Sharded::open(&filters, b"text").err().unwrap();
     assert!(matches!(error, FilterError::Descriptor { .. }), "{error}");
+    // A replica is waited for, but not for ever.
+    let url = format!("redis://127.0.0.1:{}", server.port);
+    let (address, _) = Address::parse(&url).unwrap();
+    let patience = Duration::from_millis(200);
+    let careful = Filters::connect_with(address, "BF", patience).unwrap();
+    let careful = Arc::new(careful.with_wait(Wait { replicas: 1, within: patience }));
+    let error = Sharded::create(&careful, b"alone", about(1000, 4), false).err().unwrap();
+    let alone = matches!(error, FilterError::Link(LinkError::Unacknowledged { replicas: 1, .. }));
+    assert!(alone && error.hint().is_some(), "{error}");
     assert_eq!(create("small", false), Ok(()));
     let small = Sharded::open(&filters, b"small").unwrap();
     let error = small.add(&items(0..5000)).unwrap_err();
