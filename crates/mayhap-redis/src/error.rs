@@ -21,6 +21,25 @@ pub enum LinkError {
         /// What was said.
         what: String,
     },
+    /// A cluster that cannot answer now: slots on their way, a failover, a server that starts.
+    Unready {
+        /// Where.
+        address: String,
+        /// What was said.
+        what: String,
+    },
+    /// Written, but not known to be on as many replicas as asked for.
+    Unacknowledged {
+        /// Where.
+        address: String,
+        /// How many.
+        replicas: u32,
+    },
+    /// A node of a cluster that was asked as if it were alone.
+    NotACluster {
+        /// Where.
+        address: String,
+    },
     /// The server answered with an error.
     Refused {
         /// What it said.
@@ -33,6 +52,16 @@ impl fmt::Display for LinkError {
         match self {
             LinkError::Address { got, need } => write!(f, "{got}: not an address; {need}"),
             LinkError::Away { address, what } => write!(f, "{address}: {what}"),
+            LinkError::Unready { address, what } => write!(f, "{address}: not ready: {what}"),
+            LinkError::Unacknowledged { address, replicas: 1 } => {
+                write!(f, "{address}: no replica has acknowledged what was written")
+            }
+            LinkError::Unacknowledged { address, replicas } => {
+                write!(f, "{address}: fewer than {replicas} replicas have what was written")
+            }
+            LinkError::NotACluster { address } => {
+                write!(f, "{address}: a node of a cluster; write redis+cluster:// to ask it as one")
+            }
             LinkError::Refused { what } => f.write_str(what),
         }
     }

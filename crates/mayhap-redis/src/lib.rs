@@ -1,4 +1,5 @@
-//! Redis and Valkey from outside: where a server or cluster is, and questions to it in batches.
+//! Redis and Valkey from outside: where a server or cluster is, questions to it in batches, and
+//! filters there.
 //!
 //! An [`Address`] is parsed from a URL. [`Pool`] asks from many threads, `AsyncPool` from async
 //! programs (feature `async`); both speak to one server or to a cluster. A [`Request`] is a
@@ -12,19 +13,40 @@
 //! assert_eq!(replies.len(), 1);
 //! # Ok::<(), mayhap_redis::LinkError>(())
 //! ```
+//!
+//! [`Filters`] are those of a server or cluster with a module for them: [`Filters::load_file`] and
+//! [`Filters::save`] carry whole ones. [`Sharded`] is one filter over many keys, so that a cluster
+//! holds what no node could.
 
 mod address;
 #[cfg(feature = "async")]
 mod async_pool;
+mod descriptor;
+mod dump;
 mod error;
+mod filter_error;
+mod filters;
+mod info;
 mod pool;
 mod request;
+mod router;
+mod sharded;
+mod slot;
+mod transfer;
 
 pub use address::Address;
 #[cfg(feature = "async")]
 pub use async_pool::AsyncPool;
+pub use descriptor::Descriptor;
 pub use error::LinkError;
+pub use filter_error::FilterError;
+pub use filters::{Filters, Held, Make};
+pub use info::Info;
 pub use pool::Pool;
 /// The client underneath, for its commands and values.
 pub use redis;
 pub use request::{Reply, Request, Script};
+pub use router::Wait;
+pub use sharded::Sharded;
+pub use slot::{SLOTS, slot_of};
+pub use transfer::{Moved, Saved};

@@ -85,28 +85,11 @@ impl Pool {
         let mut last = None;
         for node in self.address.nodes() {
             let masters = Client::open(node.as_str()).and_then(|client| {
-                let mut connection = open(&client, &self.address)?;
-                let mut hosts = masters(&mut connection)?;
+                let ranges = slot_ranges(&mut open(&client, &self.address)?, &client)?;
+                let mut hosts: Vec<_> = ranges.into_iter().map(|(_, _, host)| host).collect();
                 hosts.sort();
                 hosts.dedup();
-                let info = client.get_connection_info();
-                hosts
-                    .into_iter()
-                    .map(|(host, port)| {
-                        let addr = match info.addr() {
-                            redis::ConnectionAddr::TcpTls { insecure, tls_params, .. } => {
-                                redis::ConnectionAddr::TcpTls {
-                                    host,
-                                    port,
-                                    insecure: *insecure,
-                                    tls_params: tls_params.clone(),
-                                }
-                            }
-                            _ => redis::ConnectionAddr::Tcp(host, port),
-                        };
-                        Client::open(info.clone().set_addr(addr))
-                    })
-                    .collect()
+                hosts.iter().map(|(host, port)| client_at(&client, host, *port)).collect()
             });
             match masters {
                 Ok(masters) => return Ok(masters),
@@ -160,26 +143,60 @@ impl Pool {
     }
 }
 
-fn open(client: &Client, address: &Address) -> Result<Connection, RedisError> {
+/// A connection that keeps the address's times.
+pub(crate) fn open(client: &Client, address: &Address) -> Result<Connection, RedisError> {
     let connection = client.get_connection_with_timeout(address.connect_within())?;
     connection.set_read_timeout(Some(address.answer_within()))?;
     connection.set_write_timeout(Some(address.answer_within()))?;
     Ok(connection)
 }
 
-/// `CLUSTER SLOTS`: host and port of the master of each range.
-fn masters(connection: &mut Connection) -> Result<Vec<(String, u16)>, RedisError> {
-    let ranges: Vec<Vec<redis::Value>> = redis::cmd("CLUSTER").arg("SLOTS").query(connection)?;
-    let mut hosts = vec![];
-    for range in ranges {
-        if let [_, _, redis::Value::Array(master), ..] = range.as_slice()
+/// The same login and the same TLS at another node.
+pub(crate) fn client_at(seed: &Client, host: &str, port: u16) -> Result<Client, RedisError> {
+    let info = seed.get_connection_info();
+    let host = host.to_owned();
+    let addr = match info.addr() {
+        redis::ConnectionAddr::TcpTls { insecure, tls_params, .. } => {
+            redis::ConnectionAddr::TcpTls {
+                host,
+                port,
+                insecure: *insecure,
+                tls_params: tls_params.clone(),
+            }
+        }
+        _ => redis::ConnectionAddr::Tcp(host, port),
+    };
+    Client::open(info.clone().set_addr(addr))
+}
+
+/// A range of slots, its first and last, and host and port of its master.
+pub(crate) type SlotRange = (u16, u16, (String, u16));
+
+/// `CLUSTER SLOTS`. A node that does not know its own name is where it was asked.
+pub(crate) fn slot_ranges(
+    connection: &mut Connection,
+    asked: &Client,
+) -> Result<Vec<SlotRange>, RedisError> {
+    let rows: Vec<Vec<redis::Value>> = redis::cmd("CLUSTER").arg("SLOTS").query(connection)?;
+    let mut ranges = vec![];
+    for row in rows {
+        if let [from, to, redis::Value::Array(master), ..] = row.as_slice()
             && let [host, port, ..] = master.as_slice()
         {
-            let host = redis::from_redis_value(host.clone())?;
-            hosts.push((host, redis::from_redis_value(port.clone())?));
+            let host: Option<String> = redis::from_redis_value(host.clone())?;
+            let host = match host.filter(|host| !host.is_empty() && host != "?") {
+                Some(host) => host,
+                None => match asked.get_connection_info().addr() {
+                    redis::ConnectionAddr::Tcp(host, _) => host.clone(),
+                    redis::ConnectionAddr::TcpTls { host, .. } => host.clone(),
+                    _ => "127.0.0.1".to_owned(),
+                },
+            };
+            let number = |value: &redis::Value| redis::from_redis_value(value.clone());
+            ranges.push((number(from)?, number(to)?, (host, number(port)?)));
         }
     }
-    Ok(hosts)
+    Ok(ranges)
 }
 
 impl Link {

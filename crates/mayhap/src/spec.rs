@@ -136,6 +136,11 @@ pub enum SpecError {
         /// The factor asked for.
         got: u32,
     },
+    /// No pieces, or more than 4096.
+    Shards {
+        /// The pieces asked for.
+        got: u32,
+    },
     /// A window of no generations, more than 1024, or one that spans no time.
     Window {
         /// The generations asked for.
@@ -181,6 +186,9 @@ impl fmt::Display for SpecError {
             }
             SpecError::Growth { got } => {
                 write!(f, "growth factor of {got}: it must lie between 2 and 1024")
+            }
+            SpecError::Shards { got } => {
+                write!(f, "{got} shards: there must be 1 to {}", crate::sizing::MAX_SHARDS)
             }
             SpecError::Window { generations, span: 0 } => write!(
                 f,

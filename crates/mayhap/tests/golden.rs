@@ -5,7 +5,7 @@
 use mayhap::format::{self, Notes};
 use mayhap::{
     AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Hash, Kind, Making, Scalable, Scheme,
-    Secret, Spec, Window, Windowed,
+    Secret, Sharded, Spec, Window, Windowed,
 };
 use std::path::PathBuf;
 
@@ -41,6 +41,8 @@ fn made_now() -> Vec<(&'static str, AnyFilter, Option<Secret>)> {
         ("blocked-keyed", Blocked::new(keyed).unwrap().into(), Some(secret())),
         ("counting", Counting::new(spec).unwrap().into(), None),
         ("scalable", Scalable::new(few).unwrap().into(), None),
+        ("sharded", Sharded::new(spec, 7).unwrap().into(), None),
+        ("sharded-keyed", Sharded::new(keyed, 3).unwrap().into(), Some(secret())),
         ("windowed-keys", Windowed::new(spec, Window::last_keys(4)).unwrap().into(), None),
         ("windowed-time", Windowed::new(spec, Window::span(3600, 4)).unwrap().into(), None),
     ];

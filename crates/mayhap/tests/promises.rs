@@ -4,7 +4,7 @@
 use mayhap::format::{Notes, verify};
 use mayhap::{
     AnyFilter, Blocked, Cascade, Classic, Counting, FirstLayer, Fuse, Hash, Kind, Making, Scalable,
-    Scheme, Secret, Spec, SpecError, Window, Windowed,
+    Scheme, Secret, Sharded, Spec, SpecError, Window, Windowed,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -17,6 +17,7 @@ fn empty(spec: Spec) -> Result<Vec<AnyFilter>, SpecError> {
         Counting::new(spec)?.into(),
         Scalable::new(spec)?.into(),
         Windowed::new(spec, Window::span(1_000, 4))?.into(),
+        Sharded::new(spec, 5)?.into(),
     ])
 }
 

@@ -1,13 +1,13 @@
 //! Three primaries, three replicas: a failover and a slot migration under load. What was
 //! acknowledged by a replica (`WAIT 1`) is found afterwards.
 
+use super::nodes::{SLOTS, fail_over, move_slot, start};
 use super::resp::{Client, Value};
-use super::server::{Make, Server, eventually, makes};
+use super::server::{Server, eventually, makes};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
-const SLOTS: u16 = 16384;
 /// Filters of the test, over all slots.
 const FILTERS: u16 = 24;
 
@@ -24,40 +24,6 @@ fn slot_of(key: &str) -> u16 {
 #[test]
 fn slots_are_those_of_the_servers() {
     assert_eq!(slot_of("123456789"), 0x31c3); // the check value of CRC-16/XMODEM
-}
-
-/// Primaries first, then the replica of each.
-fn start(make: Make) -> Vec<Server> {
-    let args = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1500"];
-    let servers: Vec<Server> = (0..6).map(|_| Server::start(make, &args)).collect();
-    let mut clients: Vec<Client> = servers.iter().map(Server::client).collect();
-    let step = SLOTS / 3;
-    for (at, client) in clients.iter_mut().enumerate().take(3) {
-        let first = at as u16 * step;
-        let last = if at == 2 { SLOTS - 1 } else { first + step - 1 };
-        assert_eq!(client.say(&format!("CLUSTER ADDSLOTSRANGE {first} {last}")), Value::ok());
-    }
-    for server in &servers[1..] {
-        clients[0].say(&format!("CLUSTER MEET 127.0.0.1 {}", server.port));
-    }
-    let known = |client: &mut Client| {
-        let info = client.say("CLUSTER INFO").text();
-        info.contains("cluster_known_nodes:6") && info.contains("cluster_state:ok")
-    };
-    eventually("meeting", || clients.iter_mut().all(known));
-    for at in 3..6 {
-        let primary = clients[at - 3].say("CLUSTER MYID").text();
-        eventually("replicas", || {
-            clients[at].say(&format!("CLUSTER REPLICATE {primary}")) == Value::ok()
-        });
-    }
-    for client in &mut clients[3..] {
-        let up = |client: &mut Client| {
-            client.say("INFO replication").text().contains("master_link_status:up")
-        };
-        eventually("links", || up(client));
-    }
-    servers
 }
 
 /// What a client for clusters does: finds keys, follows them, tries again.
@@ -183,43 +149,13 @@ fn acknowledged_items_survive_failover_and_migration() {
     }
 }
 
-/// The first shard's primary dies, its replica takes over, and the dead one comes back as a
-/// replica.
-fn fail_over(servers: &mut [Server]) {
-    let role = |server: &Server| {
-        server.client().say("INFO replication").text().lines().nth(1).unwrap_or_default().to_owned()
-    };
-    let (dies, follows) = if role(&servers[0]).contains("master") { (0, 3) } else { (3, 0) };
-    servers[dies].kill();
-    eventually("promotion", || role(&servers[follows]).contains("master"));
-    servers[dies].revive();
-    let mut client = servers[dies].client();
-    eventually("return", || {
-        client.say("INFO replication").text().contains("master_link_status:up")
-    });
-}
-
 /// Slots with filters in them go from the second primary to the third.
 fn move_slots(servers: &[Server], keys: &[String], mut pass: impl FnMut()) {
-    let to = servers[2].port;
-    let (mut source, mut target) = (servers[1].client(), servers[2].client());
-    let [source_id, target_id] =
-        [&mut source, &mut target].map(|client| client.say("CLUSTER MYID").text());
     let step = SLOTS / 3;
     let moving: Vec<&String> =
         keys.iter().filter(|key| (step..2 * step).contains(&slot_of(key))).take(4).collect();
     assert!(!moving.is_empty());
     for key in moving {
-        let slot = slot_of(key);
-        let ok = |got: Value| assert_eq!(got, Value::ok(), "{key}");
-        ok(target.say(&format!("CLUSTER SETSLOT {slot} IMPORTING {source_id}")));
-        ok(source.say(&format!("CLUSTER SETSLOT {slot} MIGRATING {target_id}")));
-        pass();
-        ok(source.say(&format!("MIGRATE 127.0.0.1 {to} {key} 0 5000")));
-        pass();
-        ok(target.say(&format!("CLUSTER SETSLOT {slot} NODE {target_id}")));
-        ok(source.say(&format!("CLUSTER SETSLOT {slot} NODE {target_id}")));
-        pass();
-        assert_eq!(target.say(&format!("CLUSTER COUNTKEYSINSLOT {slot}")), Value::Int(1));
+        move_slot(&servers[1], &servers[2], slot_of(key), &[key], &mut pass);
     }
 }

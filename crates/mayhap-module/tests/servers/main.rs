@@ -12,6 +12,7 @@ mod defrag;
 mod hostile;
 mod migration;
 mod mutation;
+mod nodes;
 mod persistence;
 mod resp;
 mod server;

@@ -99,16 +99,22 @@ impl Server {
     }
 
     pub fn with_module(make: Make, module_args: &[&str], args: &[&str]) -> Server {
+        let mut all = vec!["--loadmodule".to_owned(), module().display().to_string()];
+        all.extend(module_args.iter().map(ToString::to_string));
+        all.extend(args.iter().map(ToString::to_string));
+        Server::bare(make, &all)
+    }
+
+    /// As it is, with these arguments.
+    pub fn bare(make: Make, args: &[String]) -> Server {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("server-{}-{count}", std::process::id());
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         _ = std::fs::remove_dir_all(&dir);
         std::fs::create_dir_all(&dir).unwrap();
-        let mut all = vec!["--loadmodule".to_owned(), module().display().to_string()];
-        all.extend(module_args.iter().map(ToString::to_string));
+        let mut all = args.to_vec();
         let plain = "--save|''|--enable-debug-command|yes|--repl-diskless-sync-delay|0|--bind|127.0.0.1|--repl-diskless-load|disabled|--logfile|log";
-        all.extend(plain.split('|').map(|arg| arg.trim_matches('\'').to_owned()));
-        all.extend(args.iter().map(ToString::to_string));
+        all.splice(0..0, plain.split('|').map(|arg| arg.trim_matches('\'').to_owned()));
         let port = free_port();
         let process = spawn(make, port, &dir, &all);
         let mut server = Server { make, port, dir, args: all, process };

@@ -2,7 +2,9 @@
 
 #[cfg(feature = "bitmap")]
 use super::Bitmap;
-use super::{Blocked, Cascade, Classic, Counting, Fuse, MergeError, Scalable, Windowed, same};
+use super::{
+    Blocked, Cascade, Classic, Counting, Fuse, MergeError, Scalable, Sharded, Windowed, same,
+};
 use crate::Key;
 use crate::hash::Hash;
 use crate::kernel::{Mover, Pages};
@@ -31,11 +33,13 @@ pub enum Kind {
     Bitmap = 7,
     /// [`Cascade`].
     Cascade = 8,
+    /// [`Sharded`].
+    Sharded = 9,
 }
 
 impl Kind {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Kind; 8] = [
+    pub const ALL: [Kind; 9] = [
         Kind::Classic,
         Kind::Blocked,
         Kind::Counting,
@@ -44,6 +48,7 @@ impl Kind {
         Kind::Fuse,
         Kind::Bitmap,
         Kind::Cascade,
+        Kind::Sharded,
     ];
 
     /// The number written in files.
@@ -67,6 +72,7 @@ impl Kind {
             Kind::Fuse => "fuse",
             Kind::Bitmap => "bitmap",
             Kind::Cascade => "cascade",
+            Kind::Sharded => "sharded",
         }
     }
 }
@@ -118,6 +124,8 @@ pub enum AnyFilter<B = Pages> {
     Bitmap(Bitmap),
     /// Exact on two lists.
     Cascade(Cascade<B>),
+    /// In pieces.
+    Sharded(Sharded<B>),
 }
 
 /// The same expression for every kind that hashes, one for the kind that has a clock, and one for
@@ -132,6 +140,7 @@ macro_rules! each {
             AnyFilter::Windowed($window) => $timed,
             AnyFilter::Fuse($filter) => $does,
             AnyFilter::Cascade($filter) => $does,
+            AnyFilter::Sharded($filter) => $does,
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap($ids) => $exact,
         }
@@ -149,6 +158,7 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
             AnyFilter::Windowed(_) => Kind::Windowed,
             AnyFilter::Fuse(_) => Kind::Fuse,
             AnyFilter::Cascade(_) => Kind::Cascade,
+            AnyFilter::Sharded(_) => Kind::Sharded,
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(_) => Kind::Bitmap,
         }
@@ -216,6 +226,7 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
             AnyFilter::Windowed(filter) => Some(filter.scheme()),
             AnyFilter::Fuse(filter) => Some(filter.scheme()),
             AnyFilter::Cascade(filter) => Some(filter.scheme()),
+            AnyFilter::Sharded(filter) => Some(filter.scheme()),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(_) => None,
         }
@@ -232,6 +243,7 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
             AnyFilter::Windowed(filter) => of(filter.spec()),
             AnyFilter::Fuse(filter) => of(filter.spec()),
             AnyFilter::Cascade(filter) => of(filter.spec()),
+            AnyFilter::Sharded(filter) => of(filter.spec()),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(_) => (0, 0.0),
         }
@@ -262,6 +274,7 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
             AnyFilter::Windowed(filter) => filter.bytes(),
             AnyFilter::Fuse(filter) => filter.as_bytes().len() as u64,
             AnyFilter::Cascade(filter) => filter.bytes(),
+            AnyFilter::Sharded(filter) => filter.bytes(),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(ids) => ids.bytes(),
         }
@@ -305,6 +318,7 @@ impl AnyFilter {
             AnyFilter::Scalable(filter) => filter.move_arrays(mover),
             AnyFilter::Windowed(filter) => filter.move_arrays(mover),
             AnyFilter::Fuse(filter) => filter.move_arrays(mover),
+            AnyFilter::Sharded(filter) => filter.move_arrays(mover),
             AnyFilter::Cascade(filter) => filter.move_arrays(mover),
             // Its many small pieces belong to another crate, and it says so: it stays.
             #[cfg(feature = "bitmap")]
@@ -327,6 +341,7 @@ impl AnyFilter {
             AnyFilter::Counting(filter) => Ok(filter.insert(key)),
             AnyFilter::Scalable(filter) => Ok(filter.insert(key)),
             AnyFilter::Windowed(filter) => Ok(filter.insert(key, now)),
+            AnyFilter::Sharded(filter) => Ok(filter.insert(key)),
             AnyFilter::Fuse(_) => Err(self.refuse(STATIC)),
             AnyFilter::Cascade(_) => Err(self.refuse(LISTED)),
             #[cfg(feature = "bitmap")]
@@ -351,6 +366,7 @@ impl AnyFilter {
             AnyFilter::Counting(filter) => Ok(filter.insert_batch(hashes)),
             AnyFilter::Scalable(filter) => Ok(filter.insert_batch(hashes)),
             AnyFilter::Windowed(filter) => Ok(filter.insert_batch(hashes, now)),
+            AnyFilter::Sharded(filter) => Ok(filter.insert_batch(hashes)),
             AnyFilter::Fuse(_) => Err(self.refuse(STATIC)),
             AnyFilter::Cascade(_) => Err(self.refuse(LISTED)),
             #[cfg(feature = "bitmap")]
@@ -387,6 +403,7 @@ impl AnyFilter {
             AnyFilter::Counting(filter) => filter.clear(),
             AnyFilter::Scalable(filter) => filter.clear(),
             AnyFilter::Windowed(filter) => filter.clear(),
+            AnyFilter::Sharded(filter) => filter.clear(),
             AnyFilter::Fuse(_) => return Err(self.refuse(STATIC)),
             AnyFilter::Cascade(_) => return Err(self.refuse(LISTED)),
             #[cfg(feature = "bitmap")]
@@ -404,6 +421,7 @@ impl AnyFilter {
             (AnyFilter::Counting(ours), AnyFilter::Counting(theirs)) => ours.union(theirs),
             (AnyFilter::Scalable(ours), AnyFilter::Scalable(theirs)) => ours.union(theirs),
             (AnyFilter::Windowed(ours), AnyFilter::Windowed(theirs)) => ours.union(theirs),
+            (AnyFilter::Sharded(ours), AnyFilter::Sharded(theirs)) => ours.union(theirs),
             #[cfg(feature = "bitmap")]
             (AnyFilter::Bitmap(ours), AnyFilter::Bitmap(theirs)) => {
                 ours.union(theirs);
@@ -421,6 +439,7 @@ impl AnyFilter {
             (AnyFilter::Counting(ours), AnyFilter::Counting(theirs)) => ours.intersect(theirs),
             (AnyFilter::Scalable(ours), AnyFilter::Scalable(theirs)) => ours.intersect(theirs),
             (AnyFilter::Windowed(ours), AnyFilter::Windowed(theirs)) => ours.intersect(theirs),
+            (AnyFilter::Sharded(ours), AnyFilter::Sharded(theirs)) => ours.intersect(theirs),
             #[cfg(feature = "bitmap")]
             (AnyFilter::Bitmap(ours), AnyFilter::Bitmap(theirs)) => {
                 ours.intersect(theirs);
@@ -462,6 +481,7 @@ from_kind!(
     Windowed: Windowed<B>,
     Fuse: Fuse<B>,
     Cascade: Cascade<B>,
+    Sharded: Sharded<B>,
 );
 #[cfg(feature = "bitmap")]
 from_kind!(Bitmap: Bitmap);

@@ -15,6 +15,7 @@ mod fuse;
 mod layered;
 mod merge;
 mod scalable;
+mod sharded;
 mod shared;
 mod window;
 mod windowed;
@@ -32,6 +33,7 @@ pub use fuse::Fuse;
 pub use merge::MergeError;
 pub(crate) use merge::{same, same_scheme};
 pub use scalable::Scalable;
+pub use sharded::{Sharded, shard_of};
 pub use shared::{Shared, SharedBlocked, SharedClassic};
 pub use window::Window;
 pub use windowed::Windowed;
@@ -130,10 +132,12 @@ by_name!(Contains, [B: AsRef<[u8]>], Cascade<B>, Hash);
 by_name!(Contains, [B: AsRef<[u8]>], Counting<B>, Hash);
 by_name!(Contains, [B: AsRef<[u8]>], Fuse<B>, Hash);
 by_name!(Contains, [B: AsRef<[u8]>], Scalable<B>, Hash);
+by_name!(Contains, [B: AsRef<[u8]>], Sharded<B>, Hash);
 by_name!(Insert, [], Blocked, Hash);
 by_name!(Insert, [S: Scheme], Classic<S>, S::Hash);
 by_name!(Insert, [], Counting, Hash);
 by_name!(Insert, [], Scalable, Hash);
+by_name!(Insert, [], Sharded, Hash);
 
 #[cfg(test)]
 mod tests;

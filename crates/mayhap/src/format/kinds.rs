@@ -3,14 +3,14 @@
 use super::cascade::cascade;
 use super::error::FormatError;
 use super::header::{Header, Leaf, MAX_KEYS};
-use super::layers::{scalable, windowed};
+use super::layers::{scalable, sharded, windowed};
 use super::notes::Notes;
 use super::section::{Container, Section};
 use super::writer::{Array, Outline, file_bytes, write, write_range};
 #[cfg(feature = "bitmap")]
 use crate::filter::Bitmap;
 use crate::filter::{
-    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Kind, Scalable, Windowed,
+    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Kind, Scalable, Sharded, Windowed,
 };
 use crate::hash::Secret;
 use crate::kernel::Pages;
@@ -379,6 +379,7 @@ impl<T: AsRef<[u8]>> AnyFilter<T> {
             #[cfg(not(feature = "bitmap"))]
             Kind::Bitmap => Err(FormatError::UnknownKind { id: Kind::Bitmap.id() }),
             Kind::Cascade => cascade(header, scheme, sections).map(AnyFilter::Cascade),
+            Kind::Sharded => sharded(header, scheme, sections).map(AnyFilter::Sharded),
         }
     }
 }
@@ -393,6 +394,7 @@ impl<B: AsRef<[u8]>> Stored for AnyFilter<B> {
             AnyFilter::Windowed(filter) => filter.outline(),
             AnyFilter::Fuse(filter) => filter.outline(),
             AnyFilter::Cascade(filter) => filter.outline(),
+            AnyFilter::Sharded(filter) => filter.outline(),
             #[cfg(feature = "bitmap")]
             AnyFilter::Bitmap(ids) => ids.outline(),
         }
@@ -487,6 +489,7 @@ doors! {
     Windowed, Some(Kind::Windowed), windowed;
     Fuse, Some(Kind::Fuse), fuse;
     Cascade, Some(Kind::Cascade), cascade;
+    Sharded, Some(Kind::Sharded), sharded;
     AnyFilter, None, AnyFilter::build;
 }
 

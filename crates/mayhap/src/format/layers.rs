@@ -4,8 +4,9 @@ use super::error::FormatError;
 use super::header::{Header, Leaf, MAX_KEYS};
 use super::kinds::{Stored, field_spec, line_params, lines, params, small, spec, wish};
 use super::writer::{Array, Outline};
-use crate::filter::{Blocked, Kind, Scalable, Window, Windowed};
+use crate::filter::{Blocked, Kind, Scalable, Sharded, Window, Windowed};
 use crate::scheme::{Native, Scheme};
+use crate::sizing::MAX_SHARDS;
 use crate::spec::Spec;
 use std::borrow::Cow;
 
@@ -116,4 +117,54 @@ pub(super) fn windowed<T: AsRef<[u8]>>(
         })?;
     check_keys(header, filter.keys(0))?;
     Ok(filter)
+}
+
+/// The rule by which a hash finds its piece, the only one so far.
+const SHARD_RULE: u64 = 1;
+
+impl<B: AsRef<[u8]>> Stored for Sharded<B> {
+    fn outline(&self) -> Outline<'_> {
+        let part = self.shards().first().map_or(0, |shard| shard.spec().capacity());
+        let params = vec![SHARD_RULE, self.shards().len() as u64, part];
+        outline(Kind::Sharded, self.spec(), self.keys(), params, self.shards().iter().map(array))
+    }
+}
+
+pub(super) fn sharded<T: AsRef<[u8]>>(
+    header: &Header,
+    scheme: Native,
+    sections: Vec<T>,
+) -> Result<Sharded<T>, FormatError> {
+    let (count, part) = shards_of(header)?;
+    let shards = parts(header, scheme, sections)?;
+    let whole = spec(header, scheme)?;
+    let fits = shards.len() == count as usize
+        && shards.iter().all(|shard| wish(shard.spec()) == (part, whole.fpr()));
+    let got = format!("{} pieces where {count} of {part} keys are meant", shards.len());
+    let filter = fits.then(|| Sharded::from_parts(whole, shards)).flatten().ok_or_else(|| {
+        FormatError::field("shards", got, "1 to 4096, all alike and of one rate, keys that fit")
+    })?;
+    check_keys(header, filter.keys())?;
+    Ok(filter)
+}
+
+/// How many pieces a filter has, and what keys each is made for, from the parameters of its
+/// header. The pieces themselves may be elsewhere.
+pub fn shards_of(header: &Header) -> Result<(u32, u64), FormatError> {
+    let [rule, count, part] = params(&header.params)?;
+    if rule != SHARD_RULE {
+        return Err(FormatError::field("shard rule", rule, "1: written by a newer release?"));
+    }
+    let count = small("shards", count)?;
+    if !(1..=MAX_SHARDS).contains(&count) {
+        return Err(FormatError::field("shards", count, "1 to 4096"));
+    }
+    Ok((count, part))
+}
+
+/// What is written where the pieces are elsewhere: the header of a filter in pieces, and no
+/// arrays. [`shards_of`] reads it.
+pub fn outline_of_shards(spec: Spec, shards: u32, shard_capacity: u64) -> Outline<'static> {
+    let params = vec![SHARD_RULE, shards.into(), shard_capacity];
+    outline(Kind::Sharded, spec, 0, params, std::iter::empty())
 }

@@ -17,6 +17,7 @@ mod tests;
 pub use error::FormatError;
 pub use header::{Header, Leaf, MAX_HEADER_BYTES, read_header};
 pub use kinds::verify;
+pub use layers::{outline_of_shards, shards_of};
 pub use notes::{NoteError, Notes};
 pub use section::{Container, Section};
 pub use writer::{Array, Outline, file_bytes, write, write_range};

@@ -3,7 +3,7 @@ use super::*;
 use crate::Bitmap;
 use crate::{
     AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Kind, Making, Scalable, Scheme, Secret,
-    Spec, Window, Windowed,
+    Sharded, Spec, Window, Windowed,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -25,6 +25,8 @@ fn samples() -> Vec<(AnyFilter, Option<Secret>)> {
         (Windowed::new(spec, Window::last_keys(2)).unwrap().into(), None),
         (Windowed::new(keyed, Window::span(3600, 1)).unwrap().into(), Some(SECRET)),
         (Scalable::new(few.with_secret(SECRET)).unwrap().into(), Some(SECRET)),
+        (Sharded::new(spec, 3).unwrap().into(), None),
+        (Sharded::new(keyed, 2).unwrap().into(), Some(SECRET)),
         #[cfg(feature = "bitmap")]
         (Bitmap::new().into(), None),
     ];

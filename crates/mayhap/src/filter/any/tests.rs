@@ -15,10 +15,11 @@ fn numbers_are_frozen() {
         (6, "fuse"),
         (7, "bitmap"),
         (8, "cascade"),
+        (9, "sharded"),
     ];
     assert_eq!(numbers, frozen);
     assert!(Kind::ALL.iter().all(|kind| Kind::from_id(kind.id()) == Some(*kind)));
-    assert_eq!([0, 9, u16::MAX].map(Kind::from_id), [None; 3]);
+    assert_eq!([0, 10, u16::MAX].map(Kind::from_id), [None; 3]);
 }
 
 #[test]

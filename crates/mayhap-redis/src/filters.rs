@@ -1,0 +1,254 @@
+//! The filters of a server or cluster: who keeps them there, and what is under a key.
+
+use crate::router::{How, Order, Router, Wait, said};
+use crate::slot::slot_of;
+use crate::{Address, Descriptor, FilterError, LinkError, Reply};
+use redis::{Cmd, Value, cmd};
+use std::time::Duration;
+
+/// How long a cluster may take to mend itself before a call gives up.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a server may work on a large piece.
+const WORK_WITHIN: Duration = Duration::from_secs(120);
+
+/// Whose module keeps the filters of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Make {
+    /// Ours.
+    Mayhap,
+    /// RedisBloom, which is part of Redis 8.
+    RedisBloom,
+    /// valkey-bloom. It can be asked and added to; it has no `BF.SCANDUMP` to save with.
+    ValkeyBloom,
+}
+
+impl Make {
+    /// The name shown to people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Make::Mayhap => "mayhap",
+            Make::RedisBloom => "RedisBloom",
+            Make::ValkeyBloom => "valkey-bloom",
+        }
+    }
+}
+
+/// What is under a key.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Held {
+    /// Nothing.
+    Nothing,
+    /// A filter, all of it.
+    Filter,
+    /// What tells of a filter over many keys.
+    Shards(Box<Descriptor>),
+    /// Something else, by the server's name for it.
+    Other(String),
+}
+
+/// The filters of a server or cluster.
+///
+/// ```no_run
+/// use mayhap_redis::{Address, Filters, Make};
+/// let (address, _) = Address::parse("redis+cluster://10.0.0.7:7000")?;
+/// let filters = Filters::connect(address, "BF")?;
+/// assert_eq!(filters.make(), Make::Mayhap);
+/// # Ok::<(), mayhap_redis::FilterError>(())
+/// ```
+pub struct Filters {
+    pub(crate) router: Router,
+    prefix: String,
+    make: Make,
+    wait: Option<Wait>,
+}
+
+impl Filters {
+    /// Connect, and find out who keeps filters there under this prefix of commands, `BF` mostly.
+    pub fn connect(address: Address, prefix: &str) -> Result<Filters, FilterError> {
+        Filters::connect_with(address, prefix, PATIENCE)
+    }
+
+    /// The same; a call gives up when a failover or a move of slots takes longer than `patience`.
+    pub fn connect_with(
+        address: Address,
+        prefix: &str,
+        patience: Duration,
+    ) -> Result<Filters, FilterError> {
+        let router = Router::new(address, patience);
+        let names = ["UNSEEN", "SCANDUMP", "INSERT"].map(|name| format!("{prefix}.{name}"));
+        let order = Order::anywhere(cmd("COMMAND").arg("INFO").arg(&names));
+        let reply = router.ask(&[order], router.how())?.remove(0);
+        let known: Vec<bool> = match reply {
+            Ok(Value::Array(rows)) => rows.iter().map(|row| !matches!(row, Value::Nil)).collect(),
+            Ok(_) => vec![],
+            Err(what) => return Err(LinkError::Refused { what }.into()),
+        };
+        let make = match known[..] {
+            [true, ..] => Make::Mayhap,
+            [_, true, _] => Make::RedisBloom,
+            [_, _, true] => Make::ValkeyBloom,
+            _ => {
+                let (address, prefix) = (router.name().to_owned(), prefix.to_owned());
+                return Err(FilterError::NoModule { address, prefix });
+            }
+        };
+        Ok(Filters { router, prefix: prefix.to_owned(), make, wait: None })
+    }
+
+    /// Take nothing for written before so many replicas have it: then it survives a failover.
+    pub fn with_wait(self, wait: Wait) -> Filters {
+        Filters { wait: (wait.replicas > 0).then_some(wait), ..self }
+    }
+
+    /// Whose module it is.
+    pub fn make(&self) -> Make {
+        self.make
+    }
+
+    /// Where they are.
+    pub fn address(&self) -> &Address {
+        self.router.address()
+    }
+
+    /// What is under a key.
+    pub fn look(&self, key: &[u8]) -> Result<Held, FilterError> {
+        let slot = slot_of(key);
+        let kind = self.one(key, Order::at(slot, cmd("TYPE").arg(key)), self.reading())?;
+        Ok(match text(&kind).as_str() {
+            "none" => Held::Nothing,
+            "mayhap-bf" | "MBbloom--" | "bloomfltr" => Held::Filter,
+            "string" => {
+                let value = self.one(key, Order::at(slot, cmd("GET").arg(key)), self.reading())?;
+                match value {
+                    Value::BulkString(bytes) if Descriptor::is_one(&bytes) => {
+                        let broken = |what| FilterError::Descriptor { key: shown(key), what };
+                        Held::Shards(Box::new(Descriptor::decode(&bytes).map_err(broken)?))
+                    }
+                    _ => Held::Other("string".to_owned()),
+                }
+            }
+            other => Held::Other(other.to_owned()),
+        })
+    }
+
+    /// Make an empty filter under one key, which grows as the server has it.
+    pub fn reserve(&self, key: &[u8], capacity: u64, fpr: f64) -> Result<(), FilterError> {
+        let mut reserve = self.command("RESERVE", key);
+        reserve.arg(fpr.to_string()).arg(capacity);
+        match self.one(key, Order::at(slot_of(key), &reserve), self.carrying()) {
+            Err(FilterError::Refused { what, .. }) if what == "item exists" => {
+                Err(FilterError::Exists { key: shown(key) })
+            }
+            Err(error) => Err(error),
+            Ok(_) => self.settle(std::iter::once(key)),
+        }
+    }
+
+    /// A command of the module.
+    pub(crate) fn command(&self, name: &str, key: &[u8]) -> Cmd {
+        let mut command = cmd(&format!("{}.{name}", self.prefix));
+        command.arg(key);
+        command
+    }
+
+    /// How questions are asked: again where a connection is lost.
+    pub(crate) fn reading(&self) -> How {
+        self.router.how()
+    }
+
+    /// How items are added: again too, for what is in stays in.
+    pub(crate) fn writing(&self) -> How {
+        let how = self.router.how();
+        let longer = self.wait.map_or(Duration::ZERO, |wait| wait.within);
+        How { wait: self.wait, within: how.within + longer, ..how }
+    }
+
+    /// How a server is told what it must not be told twice. Nobody waits for replicas then:
+    /// [`settle`](Filters::settle) does.
+    pub(crate) fn carrying(&self) -> How {
+        let how = self.router.how();
+        How { again: false, within: how.within.max(WORK_WITHIN), ..how }
+    }
+
+    /// Wait until replicas have what was written under these keys, if they must.
+    pub(crate) fn settle<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k [u8]>,
+    ) -> Result<(), FilterError> {
+        if self.wait.is_none() {
+            return Ok(());
+        }
+        // A command that changes nothing: what is waited for is all that came before it.
+        let orders: Vec<Order> =
+            keys.map(|key| Order::at(slot_of(key), cmd("EXISTS").arg(key))).collect();
+        self.router.ask(&orders, self.writing())?;
+        Ok(())
+    }
+
+    /// How it is asked for large pieces.
+    pub(crate) fn fetching(&self) -> How {
+        let how = self.reading();
+        How { within: how.within.max(WORK_WITHIN), ..how }
+    }
+
+    /// One order; what the server has against it is an error about the key.
+    pub(crate) fn one(&self, key: &[u8], order: Order, how: How) -> Result<Value, FilterError> {
+        let reply = self.router.ask(&[order], how)?.remove(0);
+        reply.map_err(|what| refusal(key, what))
+    }
+
+    /// Several about one key; the first that the server has something against is an error.
+    pub(crate) fn all(
+        &self,
+        key: &[u8],
+        orders: &[Order],
+        how: How,
+    ) -> Result<Vec<Value>, FilterError> {
+        let replies: Vec<Reply> = self.router.ask(orders, how)?;
+        replies.into_iter().map(|reply| reply.map_err(|what| refusal(key, what))).collect()
+    }
+}
+
+/// What the server has against a command, sorted.
+pub(crate) fn refusal(key: &[u8], what: String) -> FilterError {
+    let key = shown(key);
+    if what.starts_with("WRONGTYPE") {
+        return FilterError::WrongType { key, got: "something else".to_owned() };
+    }
+    if what.contains("filter is full") {
+        return FilterError::Full { key };
+    }
+    let what = what.strip_prefix("ERR ").unwrap_or(&what).to_owned();
+    FilterError::Refused { key, what }
+}
+
+/// One answer of many: yes or no, or what the server had against the rest.
+pub(crate) fn yes(key: &[u8], value: &Value) -> Result<bool, FilterError> {
+    match value {
+        Value::Int(number) => Ok(*number != 0),
+        Value::Boolean(yes) => Ok(*yes),
+        Value::ServerError(error) => Err(refusal(key, said(error))),
+        other => Err(unexpected(key, other)),
+    }
+}
+
+/// An answer of another shape than the command has.
+pub(crate) fn unexpected(key: &[u8], value: &Value) -> FilterError {
+    let what = format!("the server answered {value:?}, which is not understood");
+    FilterError::Refused { key: shown(key), what }
+}
+
+pub(crate) fn text(value: &Value) -> String {
+    match value {
+        Value::SimpleString(text) => text.clone(),
+        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::Okay => "OK".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// A key for people.
+pub(crate) fn shown(key: &[u8]) -> String {
+    String::from_utf8_lossy(key).into_owned()
+}

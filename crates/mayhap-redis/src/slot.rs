@@ -1,0 +1,143 @@
+//! Which slot of a cluster a key is in, and names of keys that are in a certain one.
+
+/// The slots of a cluster.
+pub const SLOTS: u16 = 16384;
+
+/// CRC-16/XMODEM, a byte at a time.
+const TABLE: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut crc, mut bit) = ((byte as u16) << 8, 0);
+        while bit < 8 {
+            crc = if crc & 0x8000 == 0 { crc << 1 } else { crc << 1 ^ 0x1021 };
+            bit += 1;
+        }
+        table[byte] = crc;
+        byte += 1;
+    }
+    table
+};
+
+/// The slot of a key: by what is between its first braces, if there is something, or by all of it.
+///
+/// ```
+/// use mayhap_redis::slot_of;
+/// assert_eq!(slot_of(b"123456789"), 0x31c3);
+/// assert_eq!(slot_of(b"seen:{7}"), slot_of(b"7"));
+/// ```
+pub fn slot_of(key: &[u8]) -> u16 {
+    slot_of_tag(tag_of(key).unwrap_or(key))
+}
+
+fn slot_of_tag(tag: &[u8]) -> u16 {
+    let step = |crc: u16, byte: &u8| crc << 8 ^ TABLE[usize::from((crc >> 8) as u8 ^ byte)];
+    tag.iter().fold(0, step) % SLOTS
+}
+
+/// What is between the first brace and the next that closes.
+fn tag_of(key: &[u8]) -> Option<&[u8]> {
+    let open = key.iter().position(|byte| *byte == b'{')?;
+    let rest = &key[open + 1..];
+    let close = rest.iter().position(|byte| *byte == b'}')?;
+    (close > 0).then(|| &rest[..close])
+}
+
+/// The key of shard `shard` of `shards`: `name:{tag}`.
+///
+/// The tag is the first of `i`, `i.1`, `i.2` … whose slot lies in the `i`th of as many equal
+/// ranges of slots as there are shards. So nodes with equal ranges of slots, as clusters have
+/// them, get equal numbers of shards; and shards of equal numbers of all filters share a slot.
+pub(crate) fn shard_key(name: &[u8], shard: u32, shards: u32) -> Vec<u8> {
+    let edge =
+        |shard: u32| (u64::from(shard) * u64::from(SLOTS)).div_ceil(u64::from(shards)) as u16;
+    let range = edge(shard)..edge(shard + 1);
+    // Enough to come by every slot there is.
+    let more = (1..1 << 20).map(|more| format!("{shard}.{more}"));
+    let tags = std::iter::once(shard.to_string()).chain(more);
+    let tag = tags.into_iter().find(|tag| range.contains(&slot_of_tag(tag.as_bytes())));
+    let tag = tag.unwrap_or_else(|| shard.to_string());
+    [name, b":{", tag.as_bytes(), b"}"].concat()
+}
+
+/// Another key of the same slot, by which a key can be recognised.
+pub(crate) fn beside(key: &[u8], what: &str) -> Vec<u8> {
+    let slot = slot_of(key);
+    let as_it_is = [key, b":", what.as_bytes()].concat();
+    let wrapped = [b"{", key, b"}:", what.as_bytes()].concat();
+    // Where the braces of a name are in the way: any tag of the slot.
+    let shown: Vec<u8> = key.iter().copied().map(unbraced).collect();
+    let tagged = |n: u32| [&shown[..], format!(":{what}:{{{n}}}").as_bytes()].concat();
+    let mut all = [as_it_is, wrapped].into_iter().chain((0..1 << 20).map(tagged));
+    all.find(|key| slot_of(key) == slot).unwrap_or_else(|| key.to_vec())
+}
+
+fn unbraced(byte: u8) -> u8 {
+    if matches!(byte, b'{' | b'}') { b'_' } else { byte }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_those_of_the_servers() {
+        // As `CLUSTER KEYSLOT` answers.
+        let known: [(&[u8], u16); 6] = [
+            (b"123456789", 12739),
+            (b"foo", 12182),
+            (b"{user1000}.following", 3443),
+            (b"foo{}{bar}", 8363),
+            (b"foo{{bar}}zap", 4015),
+            (b"", 0),
+        ];
+        for (key, slot) in known {
+            assert_eq!(slot_of(key), slot, "{}", String::from_utf8_lossy(key));
+        }
+    }
+
+    /// Frozen: clusters hold keys of these names.
+    #[test]
+    fn golden_names() {
+        let names = |shards: u32| -> Vec<String> {
+            (0..shards.min(4))
+                .map(|shard| String::from_utf8(shard_key(b"seen", shard, shards)).unwrap())
+                .collect()
+        };
+        assert_eq!(names(1), ["seen:{0}"]);
+        assert_eq!(names(3), ["seen:{0.1}", "seen:{1}", "seen:{2.4}"]);
+        assert_eq!(names(64), ["seen:{0.178}", "seen:{1.2}", "seen:{2.303}", "seen:{3.63}"]);
+    }
+
+    #[test]
+    fn shards_are_spread_evenly_over_any_number_of_nodes() {
+        for shards in [1, 3, 7, 64, 100, 1000] {
+            let slots: Vec<u16> =
+                (0..shards).map(|shard| slot_of(&shard_key(b"a}b", shard, shards))).collect();
+            assert!(slots.is_sorted());
+            for nodes in [1, 3, 5, 6, 16] {
+                let mut counts = vec![0; nodes];
+                slots.iter().for_each(|slot| counts[usize::from(*slot) * nodes / 16384] += 1);
+                let even = shards as usize / nodes;
+                assert!(
+                    counts.iter().all(|count| (even.saturating_sub(1)..=even + 2).contains(count)),
+                    "{shards} on {nodes}: {counts:?}"
+                );
+            }
+        }
+        let last = slot_of(&shard_key(b"x", 4095, 4096));
+        assert!(last >= SLOTS - 4, "{last}");
+    }
+
+    #[test]
+    fn a_key_beside_another_is_in_its_slot_and_shows_its_name() {
+        let names: [&[u8]; 9] =
+            [b"seen", b"seen:{7}", b"a{b", b"a}b", b"{}x", b"{", b"}", b"", b"x{}{y}"];
+        for key in names {
+            let other = beside(key, "loading-1");
+            assert_ne!(other, key);
+            assert_eq!(slot_of(&other), slot_of(key), "{}", String::from_utf8_lossy(key));
+            assert!(String::from_utf8(other).unwrap().contains("loading-1"));
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! One filter over three primaries with three replicas: a failover and slots on their way under
+//! load. What was acknowledged by a replica is found afterwards.
+
+use super::nodes::{fail_over, move_slot, start};
+use super::server::{Server, eventually};
+use super::{make, try_connect};
+use mayhap::format::Notes;
+use mayhap::{Secret, Spec};
+use mayhap_redis::{Address, Descriptor, FilterError, Filters, LinkError, Sharded, Wait, slot_of};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+const SHARDS: u32 = 24;
+const ROUND: u64 = 200;
+
+fn url(servers: &[Server]) -> String {
+    let hosts: Vec<String> = servers.iter().map(|s| format!("127.0.0.1:{}", s.port)).collect();
+    format!("redis+cluster://{}", hosts.join(","))
+}
+
+fn items(round: u64) -> Vec<String> {
+    (0..ROUND).map(|item| format!("{round}/{item}")).collect()
+}
+
+#[test]
+fn acknowledged_items_survive_failover_and_migration() {
+    let Some(make) = make() else { return };
+    let soak = std::env::var_os("MAYHAP_SOAK").is_some();
+    let mut servers = start(make);
+    let (address, _) = Address::parse(&url(&servers)).unwrap();
+    let wait = Wait { replicas: 1, within: Duration::from_secs(1) };
+    let patience = Duration::from_secs(60);
+    let filters = Filters::connect_with(address, "BF", patience).unwrap().with_wait(wait);
+    let filters = Arc::new(filters);
+    let spec = Spec::new(1_000_000, 0.001).unwrap().with_secret(Secret::from_bytes([6; 16]));
+    let about = Descriptor::new(spec, SHARDS, Notes::new()).unwrap();
+    let list = Sharded::create(&filters, b"list", about, false).unwrap();
+    // Every primary has its part.
+    assert_eq!(list.info().unwrap().nodes.values().collect::<Vec<_>>(), [&8, &8, &8]);
+
+    let (stop, rounds, absent) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
+    let (stop, rounds, absent, list) = (&stop, &rounds, &absent, &list);
+    std::thread::scope(|scope| {
+        // Items come all the while; a round is counted when replicas have all of it.
+        let load = scope.spawn(move || {
+            while !stop.load(Relaxed) {
+                list.add(&items(rounds.load(Relaxed))).unwrap();
+                rounds.fetch_add(1, Relaxed);
+            }
+        });
+        // And somebody asks for them all the while.
+        let asking = scope.spawn(move || {
+            let mut at = 0;
+            while !stop.load(Relaxed) {
+                let known = rounds.load(Relaxed);
+                if known > 0 {
+                    at = (at + 7) % known;
+                    let found = list.check(&items(at)).unwrap();
+                    let missing = found.iter().filter(|found| !**found).count() as u64;
+                    absent.fetch_add(missing, Relaxed);
+                }
+            }
+        });
+        let pass = |count: u64| {
+            let until = rounds.load(Relaxed) + count;
+            let over = || load.is_finished() || asking.is_finished();
+            eventually("load", || rounds.load(Relaxed) >= until || over());
+        };
+        pass(20);
+        for _ in 0..if soak { 5 } else { 1 } {
+            fail_over(&mut servers);
+            pass(20);
+        }
+        let shards: Vec<String> =
+            list.keys().map(|key| String::from_utf8(key.to_vec()).unwrap()).collect();
+        for key in &shards[8..12] {
+            move_slot(&servers[1], &servers[2], slot_of(key.as_bytes()), &[key], || pass(2));
+        }
+        stop.store(true, Relaxed);
+    });
+    let added = rounds.load(Relaxed);
+    assert!(added >= 40);
+    let missing: usize = (0..added)
+        .map(|round| list.check(&items(round)).unwrap().iter().filter(|found| !**found).count())
+        .sum();
+    assert_eq!((missing, absent.load(Relaxed)), (0, 0), "of {added} rounds");
+    assert!(list.count().unwrap().abs_diff(added * ROUND) < added * ROUND / 100);
+
+    // A filter built elsewhere goes to all nodes.
+    let mut built = mayhap::Sharded::new(Spec::new(20_000, 0.01).unwrap(), 7).unwrap();
+    (0..100).for_each(|round| items(round).iter().for_each(|item| _ = built.insert(item)));
+    let loaded = Sharded::load(&filters, b"built", &built, Notes::new(), false, &|_| ()).unwrap();
+    assert!((0..100).all(|round| loaded.check(&items(round)).unwrap().iter().all(|found| *found)));
+    assert_eq!(loaded.info().unwrap().nodes.len(), 3);
+    // One node asked as if it were alone says what is wrong.
+    let alone = try_connect(&format!("redis://127.0.0.1:{}", servers[1].port), "BF").unwrap();
+    let errors: Vec<FilterError> =
+        (0..4).filter_map(|n| alone.look(format!("k{n}").as_bytes()).err()).collect();
+    let told =
+        |error: &FilterError| matches!(error, FilterError::Link(LinkError::NotACluster { .. }));
+    assert!(!errors.is_empty() && errors.iter().all(told), "{errors:?}");
+}

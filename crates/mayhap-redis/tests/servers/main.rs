@@ -1,0 +1,40 @@
+//! Filters on real servers, started by the tests on free ports of this machine: see
+//! `crates/mayhap-module/tests/servers`, whose servers these are.
+
+// Each uses what it needs of them.
+#[allow(dead_code)]
+#[path = "../../../mayhap-module/tests/servers/nodes.rs"]
+mod nodes;
+#[allow(dead_code)]
+#[path = "../../../mayhap-module/tests/servers/resp.rs"]
+mod resp;
+#[allow(dead_code)]
+#[path = "../../../mayhap-module/tests/servers/server.rs"]
+mod server;
+
+mod cluster;
+mod shards;
+mod transfer;
+
+use mayhap_redis::{Address, FilterError, Filters};
+use server::{Make, Server, makes};
+use std::sync::Arc;
+
+/// The newest server there is.
+fn make() -> Option<Make> {
+    makes().last().copied()
+}
+
+fn connect(server: &Server) -> Arc<Filters> {
+    try_connect(&format!("redis://127.0.0.1:{}", server.port), "BF").unwrap()
+}
+
+fn try_connect(url: &str, prefix: &str) -> Result<Arc<Filters>, FilterError> {
+    let (address, _) = Address::parse(url)?;
+    Filters::connect(address, prefix).map(Arc::new)
+}
+
+/// The keys of a server that are on their way.
+fn on_their_way(server: &Server) -> usize {
+    server.client().say("KEYS *ing-*").array().len()
+}
