@@ -5,6 +5,7 @@
 
 mod report;
 mod rivals;
+mod seed;
 mod server;
 mod stores;
 
@@ -76,7 +77,7 @@ pub fn run(options: Options, docs: &Path) -> Result<(), String> {
         Box::new(stores::Ours::embedded(dir.path())?),
         Box::new(stores::Ours::redis("mayhap, Redis compact", &server, 1, "compact")?),
         Box::new(stores::Ours::redis("mayhap, Redis list", &server, 2, "list")?),
-        Box::new(rivals::Seed::new(&server, 3)?),
+        Box::new(rivals::Seed::new(&server, 3, rivals::Codec::Package)?),
         Box::new(rivals::Sorted::new(&server, 4, rivals::Way::EachScore)?),
         Box::new(rivals::Plain::new(&server, 5)?),
     ];
@@ -96,14 +97,12 @@ pub fn run(options: Options, docs: &Path) -> Result<(), String> {
     }
     // The same sorted sets, asked in the way Redis has had since 6.2.
     stores.push(Box::new(rivals::Sorted::new(&server, 4, rivals::Way::AllScores)?));
-    let bytes_per_owner = rows[4].bytes_per_owner;
-    rows.push(Row {
-        name: "Redis ZSET, ZMSCORE",
-        unseen: vec![],
-        mark: vec![],
-        bytes_per_owner,
-        lost: 0,
-    });
+    // The same lists, with our code for their filters.
+    stores.push(Box::new(rivals::Seed::new(&server, 3, rivals::Codec::Ours)?));
+    for (name, filled_by) in [("Redis ZSET, ZMSCORE", 4), ("Go lists, with our filter code", 3)] {
+        let bytes_per_owner = rows[filled_by].bytes_per_owner;
+        rows.push(Row { name, unseen: vec![], mark: vec![], bytes_per_owner, lost: 0 });
+    }
     for turn in 0..options.turns {
         take_turn(turn, options, &mut stores, &mut rows);
     }

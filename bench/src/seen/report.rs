@@ -42,7 +42,7 @@ pub fn sizes(server: &Server) -> Result<Vec<Size>, String> {
             ids,
             record_bytes: record_bytes(ids),
             compact: of(Box::new(stores::Ours::redis("", server, db, "compact")?), "compact"),
-            go_lists: of(Box::new(rivals::Seed::new(server, db)?), "lists"),
+            go_lists: of(Box::new(rivals::Seed::new(server, db, rivals::Codec::Package)?), "lists"),
             sorted: of(Box::new(rivals::Sorted::new(server, db, rivals::Way::EachScore)?), "zset"),
             plain: of(Box::new(rivals::Plain::new(server, db)?), "set"),
         });
@@ -74,7 +74,7 @@ fn text(options: Options, rows: &[Row], sizes: &[Size]) -> String {
          candidates a question (a tenth of them seen), {PAGE} ids a mark, {turns} turns, one client, \
          client and server on the same machine. Stores take turns, each turn with another owner; \
          ratios are medians over turns. Redis memory is all the server uses for it; embedded bytes \
-         are the records without the file's own. The Go lists' algorithm runs in Rust here.\n\n",
+         are the records without the file's own. The Go lists' algorithm runs in Rust here: once step by step as the Go package does it, once with our own code for its filters.\n\n",
         amount(owners),
     );
     text.push_str(&bars_table(bars(rows, sizes)));

@@ -1,6 +1,7 @@
 //! What people run today: filters read, changed and written back; sorted sets; sets.
 
 use super::Store;
+use super::seed::Filter;
 use super::server::{Server, used_memory};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,16 +10,24 @@ use mayhap_redis::redis::{Connection, cmd, pipe};
 
 const SLICES: usize = 5;
 const IDS: u64 = 1000;
-const RATE: f64 = 0.001;
 const PROBES: u32 = 10;
 const FIVE_DAYS: u64 = 5 * 86_400;
 
+/// Whose code works on the filters.
+#[derive(Clone, Copy)]
+pub enum Codec {
+    /// What the package does, step by step.
+    Package,
+    /// Ours, which does the same with less work.
+    Ours,
+}
+
 /// Lists of `count::base64` filters, as Go programs handle them.
-pub struct Seed(Connection);
+pub struct Seed(Connection, Codec);
 
 impl Seed {
-    pub fn new(server: &Server, db: u32) -> Result<Seed, String> {
-        Ok(Seed(server.connection(db)?))
+    pub fn new(server: &Server, db: u32, codec: Codec) -> Result<Seed, String> {
+        Ok(Seed(server.connection(db)?, codec))
     }
 }
 
@@ -29,18 +38,17 @@ fn exposed(newest: Option<&str>, ids: &[String]) -> (bool, String) {
         let bytes = STANDARD.decode(code).ok()?;
         let fits = count + (ids.len() as u64) < IDS + 10;
         fits.then_some(())?;
-        Some((count, kevburnsjr::decode(&bytes, PROBES).ok()?))
+        Some((count, Filter::from_bytes(&bytes)))
     });
     let is_new = known.is_none();
-    let (mut count, mut filter) =
-        known.unwrap_or_else(|| (0, kevburnsjr::create(IDS, RATE).expect("a good wish")));
+    let (mut count, mut filter) = known.unwrap_or_else(|| (0, Filter::new()));
     for id in ids {
-        if !filter.contains(id) {
-            filter.insert(id);
+        if !filter.contains(id.as_bytes()) {
+            filter.insert(id.as_bytes());
             count += 1;
         }
     }
-    (is_new, format!("{count}::{}", STANDARD.encode(filter.as_bytes())))
+    (is_new, format!("{count}::{}", STANDARD.encode(filter.to_bytes())))
 }
 
 impl Store for Seed {
@@ -69,13 +77,20 @@ impl Store for Seed {
     fn unseen(&mut self, owner: &str, candidates: &[String]) -> usize {
         let elements: Vec<String> =
             cmd("LRANGE").arg(owner).arg(0).arg(SLICES - 1).query(&mut self.0).expect("the server");
-        let filters: Vec<_> = elements
-            .iter()
-            .filter_map(|element| STANDARD.decode(element.split_once("::")?.1).ok())
-            .filter_map(|bytes| kevburnsjr::decode(&bytes, PROBES).ok())
-            .collect();
-        let unseen = |id: &&String| !filters.iter().any(|filter| filter.contains(*id));
-        candidates.iter().filter(unseen).count()
+        let decoded = elements.iter().filter_map(|e| STANDARD.decode(e.split_once("::")?.1).ok());
+        match self.1 {
+            Codec::Package => {
+                let filters: Vec<_> = decoded.map(|bytes| Filter::from_bytes(&bytes)).collect();
+                let seen = |id: &str| filters.iter().any(|filter| filter.contains(id.as_bytes()));
+                candidates.iter().filter(|id| !seen(id)).count()
+            }
+            Codec::Ours => {
+                let filters: Vec<_> =
+                    decoded.filter_map(|b| kevburnsjr::decode(&b, PROBES).ok()).collect();
+                let seen = |id: &String| filters.iter().any(|filter| filter.contains(id));
+                candidates.iter().filter(|id| !seen(id)).count()
+            }
+        }
     }
 
     fn mark(&mut self, owner: &str, ids: &[String]) {

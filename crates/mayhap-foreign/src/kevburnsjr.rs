@@ -23,7 +23,7 @@ pub enum Kevburnsjr {
 }
 
 /// The seed of the second hash.
-pub(crate) const SECOND_SEED: u32 = 1_576_284_489;
+pub const SECOND_SEED: u32 = 1_576_284_489;
 
 /// The scheme: a walk by the second hash, in wrapping `uint32`. Buckets are big-endian in the file and
 /// used as they lie: bit `i` is the bit `i ^ 24` of the bytes.

@@ -203,11 +203,17 @@ impl Link {
     fn ask(&mut self, requests: &[Request]) -> Result<Vec<Reply>, RedisError> {
         match self {
             Link::Single(connection) => {
-                let mut replies = send(connection, requests.iter().map(Request::by_digest))?;
+                let mut bytes = vec![];
+                requests.iter().for_each(|request| request.write_by_digest(&mut bytes));
+                let mut replies = send(connection, &bytes, requests.len())?;
                 let unknown = unknown_scripts(&replies);
-                let again = unknown.iter().map(|at| requests[*at].in_full());
                 if !unknown.is_empty() {
-                    for (at, reply) in unknown.iter().zip(send(connection, again)?) {
+                    bytes.clear();
+                    for at in &unknown {
+                        requests[*at].in_full().write_packed_command(&mut bytes);
+                    }
+                    for (at, reply) in unknown.iter().zip(send(connection, &bytes, unknown.len())?)
+                    {
                         replies[*at] = reply;
                     }
                 }
@@ -233,17 +239,13 @@ impl Link {
     }
 }
 
+/// So many commands in one go.
 fn send(
     connection: &mut Connection,
-    commands: impl Iterator<Item = Cmd>,
+    commands: &[u8],
+    count: usize,
 ) -> Result<Vec<Reply>, RedisError> {
-    let mut pipe = redis::pipe();
-    let mut count = 0;
-    for command in commands {
-        pipe.add_command(command);
-        count += 1;
-    }
-    let values = connection.req_packed_commands(&pipe.get_packed_pipeline(), 0, count)?;
+    let values = connection.req_packed_commands(commands, 0, count)?;
     Ok(values.into_iter().map(reply).collect())
 }
 

@@ -51,6 +51,14 @@ impl Request {
         self.cmd("EVALSHA", Script::digest)
     }
 
+    /// The same in bytes, as they go to a server.
+    pub(crate) fn write_by_digest(&self, out: &mut Vec<u8>) {
+        match &self.0 {
+            Kind::Command(cmd) => cmd.write_packed_command(out),
+            Kind::Script { .. } => self.by_digest().write_packed_command(out),
+        }
+    }
+
     pub(crate) fn in_full(&self) -> Cmd {
         self.cmd("EVAL", |script| script.code)
     }

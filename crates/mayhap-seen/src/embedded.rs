@@ -4,16 +4,18 @@
 //! writer thread (`writer.rs`), which puts those that wait into one transaction: however many
 //! threads mark at once, they share the cost of a sync.
 
+mod latest;
 mod writer;
 
 use crate::SeenError;
-use crate::backend::{Backend, Change, Clock, Visit, system_clock};
+use crate::backend::{Backend, Before, Change, Clock, Visit, system_clock};
 use crate::list::{Deed, List};
 use crate::policy::{Policy, Seconds};
 use crate::record;
 use crate::view::View;
+use latest::Latest;
 use mayhap::Hash;
-use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{Database, DatabaseError, ReadableTable, TableDefinition};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -91,6 +93,7 @@ impl Options {
 /// One process at a time: a second one gets [`SeenError::InUse`].
 pub struct Embedded {
     db: Arc<Database>,
+    latest: Arc<Latest>,
     policy: Policy,
     clock: Clock,
     jobs: Option<mpsc::Sender<Job>>,
@@ -113,10 +116,12 @@ impl Embedded {
         })?;
         let policy = settle(&db, options.policy)
             .map_err(|what| SeenError::Refused { what: format!("{}: {what}", path.display()) })?;
-        let db = Arc::new(db);
+        let (db, latest) = (Arc::new(db), Arc::new(Latest::default()));
+        latest.renew(&db);
         let (jobs, queue) = mpsc::channel();
         let mut writer = writer::Writer {
             db: db.clone(),
+            latest: latest.clone(),
             policy,
             clock: options.clock.clone(),
             durability: options.durability,
@@ -126,7 +131,8 @@ impl Embedded {
         let writer = thread
             .spawn(move || writer.run(&queue))
             .map_err(|error| SeenError::Refused { what: format!("no thread to write: {error}") })?;
-        Ok(Embedded { db, policy, clock: options.clock, jobs: Some(jobs), writer: Some(writer) })
+        let (clock, jobs, writer) = (options.clock, Some(jobs), Some(writer));
+        Ok(Embedded { db, latest, policy, clock, jobs, writer })
     }
 
     /// Remove what is over now, without waiting for the sweeper; how many lists went.
@@ -150,6 +156,7 @@ impl Drop for Embedded {
         if let Some(writer) = self.writer.take() {
             _ = writer.join();
         }
+        self.latest.close();
     }
 }
 
@@ -164,7 +171,7 @@ impl Backend for Embedded {
 
     fn read(&self, owners: &[&[u8]]) -> Result<Vec<View>, SeenError> {
         let now = self.now();
-        let table = self.db.begin_read().map_err(away)?.open_table(LISTS).map_err(away)?;
+        let table = self.latest.lists(&self.db)?;
         let mut views = Vec::with_capacity(owners.len());
         for owner in owners {
             views.push(match table.get(owner).map_err(away)? {
@@ -175,14 +182,14 @@ impl Backend for Embedded {
         Ok(views)
     }
 
-    fn change(&self, changes: &[Change<'_>]) -> Result<Vec<View>, SeenError> {
+    fn change(&self, changes: &[Change<'_>]) -> Result<Vec<Before>, SeenError> {
         let own = |change: &Change<'_>| OwnedChange {
             owner: change.owner.to_vec(),
             deed: change.deed.clone(),
             hashes: change.hashes.to_vec(),
         };
         let reply = self.submit(Work::Change(changes.iter().map(own).collect()))?;
-        Ok(reply.before.into_iter().map(View::List).collect())
+        Ok(reply.before.into_iter().map(|list| Before::List(View::List(list))).collect())
     }
 
     fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
@@ -195,7 +202,8 @@ impl Backend for Embedded {
 
     fn each(&self, visit: &mut Visit<'_>) -> Result<(), SeenError> {
         let now = self.now();
-        let table = self.db.begin_read().map_err(away)?.open_table(LISTS).map_err(away)?;
+        // A snapshot of its own: this may take a while.
+        let table = latest::open(&self.db)?;
         for entry in table.iter().map_err(away)? {
             let (owner, bytes) = entry.map_err(away)?;
             let (owner, bytes) = (owner.value(), bytes.value());

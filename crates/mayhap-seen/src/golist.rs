@@ -10,9 +10,9 @@ use crate::policy::Policy;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mayhap::{Hash, Scheme};
-use mayhap_foreign::frame::Framed;
+use mayhap_foreign::frame::{Frame, Framed};
 use mayhap_foreign::hash::fnv1a_32_mixed;
-use mayhap_foreign::kevburnsjr::{self, Kevburnsjr};
+use mayhap_foreign::kevburnsjr::{self, Kevburnsjr, SECOND_SEED};
 use std::fmt::Write;
 
 /// A call may go over the room of a slice by so many ids, less one.
@@ -43,25 +43,52 @@ impl GoList {
         GoList { slices: slices.collect(), offers, bytes }
     }
 
-    /// For each id, whether it is marked and whether it is on offer. Without offers there need be
-    /// no hashes.
-    pub(crate) fn ask(&self, ids: &[&[u8]], hashes: &[Hash], mut answer: impl FnMut(bool, bool)) {
-        for (at, id) in ids.iter().enumerate() {
-            let offered = hashes.get(at).is_some_and(|hash| self.offers.contains(*hash));
-            answer(self.slice_of(id).is_some(), offered);
+    /// For each id, whether it is marked and whether it is on offer. Without offers no hash is
+    /// asked for.
+    pub(crate) fn ask<'a, I: AsRef<[u8]>>(
+        &self,
+        ids: &'a [I],
+        mut hashes: impl Iterator<Item = Hash>,
+        mut answer: impl FnMut(&'a I, bool, bool),
+    ) {
+        // One step for all ids before the next: with nothing to guess in between, a processor
+        // hashes several at a time. The first probe needs one of the two hashes only, and is all
+        // that most strangers cost.
+        let firsts: Vec<u32> = ids.iter().map(|id| first_hash(id.as_ref())).collect();
+        let (mut places, mut count) = (vec![0; ids.len()], 0);
+        for (at, first) in firsts.iter().enumerate() {
+            places[count] = at;
+            count += usize::from(self.may_hold(*first));
+        }
+        let hash = |at: &usize| (*at, second_hash(ids[*at].as_ref()));
+        let seconds: Vec<(usize, u32)> = places[..count].iter().map(hash).collect();
+        let is_marked = |(at, second): (usize, u32)| self.find((firsts[at], second)).is_some();
+        let mut marked = vec![false; ids.len()];
+        seconds.into_iter().for_each(|pair| marked[pair.0] = is_marked(pair));
+        let has_offers = !self.offers.is_empty();
+        for (id, marked) in ids.iter().zip(marked) {
+            let offered = has_offers && hashes.next().is_some_and(|h| self.offers.contains(h));
+            answer(id, marked, offered);
         }
     }
 
-    /// The newest slice that has it.
+    /// Whether the first probe meets a set bit in any slice.
+    #[inline]
+    fn may_hold(&self, first: u32) -> bool {
+        self.slices.iter().any(|(_, filter)| {
+            let at = filter.scheme().positions((first, 0), filter.shape().bits, 1).next();
+            let byte = at.and_then(|at| Some((at, filter.as_bytes().get(at as usize / 8)?)));
+            byte.is_some_and(|(at, byte)| byte >> (at % 8) & 1 == 1)
+        })
+    }
+
+    /// The newest slice that has it. Its hashes are the same for all sizes of filters.
+    fn find(&self, hashes: (u32, u32)) -> Option<usize> {
+        self.slices.iter().position(|(_, filter)| filter.contains_hash(hashes))
+    }
+
     fn slice_of(&self, id: &[u8]) -> Option<usize> {
-        // The first probe needs one of the two hashes only, and is all that most strangers cost.
-        let first = fnv1a_32_mixed(id.iter().copied(), 0);
-        if !self.slices.iter().any(|(_, filter)| is_set(filter.as_bytes(), first)) {
-            return None;
-        }
-        // The hash is the same for all sizes of filters.
-        let hash = self.slices.first()?.1.scheme().hash_bytes(id);
-        self.slices.iter().position(|(_, filter)| filter.contains_hash(hash))
+        self.find((first_hash(id), second_hash(id)))
     }
 
     pub(crate) fn explain(&self, id: &[u8], hash: Hash) -> Explanation {
@@ -94,11 +121,46 @@ impl GoList {
     }
 }
 
-/// The first probe: buckets of 32 bits, big-endian.
-fn is_set(bytes: &[u8], hash: u32) -> bool {
-    let bits = u32::try_from(bytes.len() * 8).unwrap_or(u32::MAX);
-    let at = hash.checked_rem(bits).unwrap_or(0) ^ 24;
-    bytes.get(at as usize / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1)
+/// The two hashes of the package, each by itself.
+#[inline]
+fn first_hash(id: &[u8]) -> u32 {
+    fnv1a_32_mixed(id.iter().copied(), 0)
+}
+
+#[inline]
+fn second_hash(id: &[u8]) -> u32 {
+    fnv1a_32_mixed(id.iter().copied(), SECOND_SEED)
+}
+
+/// Where ids have their bits in the code of an element of the policy's shape.
+pub(crate) struct Bits {
+    pub probes: u32,
+    /// Characters of the code, and what it is padded with.
+    pub chars: u64,
+    pub padding: &'static str,
+    /// For each probe of each id: the character, and the bit's weight in it.
+    pub places: Vec<u32>,
+}
+
+pub(crate) fn bits(ids: &[&[u8]], policy: &Policy) -> Option<Bits> {
+    let wish = kevburnsjr::estimate_parameters(policy.ids().into(), policy.rate());
+    let (bits, probes) = wish.ok()?;
+    let scheme = Kevburnsjr::Raw.scheme(bits)?;
+    let mut places = Vec::with_capacity(ids.len() * probes as usize * 2);
+    for id in ids {
+        for at in scheme.positions(scheme.hash_bytes(id), bits, probes) {
+            // A code goes through each byte from its highest bit on.
+            let at = at ^ 7;
+            places.extend([(at / 6) as u32, 32 >> (at % 6)]);
+        }
+    }
+    let padding = ["", "==", "="][(bits / 8 % 3) as usize];
+    Some(Bits { probes, chars: bits.div_ceil(6), padding, places })
+}
+
+/// An element takes a call if its count and the call's ids stay below this.
+pub(crate) fn room(policy: &Policy) -> u64 {
+    u64::from(policy.ids()) + SLACK
 }
 
 /// What marking does to the elements of a list.
@@ -133,7 +195,7 @@ pub(crate) fn mark(head: Option<&[u8]>, ids: &[&[u8]], policy: &Policy) -> Edit 
 
 /// The new newest element, and whether it stands before the old one or in its place.
 fn mark_once(newest: Option<&[u8]>, ids: &[&[u8]], policy: &Policy) -> (bool, Vec<u8>) {
-    let room = u64::from(policy.ids()) + SLACK;
+    let room = room(policy);
     let reused = newest
         .and_then(parse)
         .filter(|(count, _)| count.saturating_add(ids.len() as u64) < room)
@@ -160,13 +222,10 @@ fn probes(policy: &Policy) -> u32 {
     parameters.map_or(1, |(_, probes)| probes)
 }
 
-/// Count and filter of an element: exactly one `::`, something behind it, whole buckets.
+/// Count and filter of an element: one `::`, something behind it that is base64, whole buckets.
 fn parse(element: &[u8]) -> Option<(u64, Vec<u8>)> {
     let text = std::str::from_utf8(element).ok()?;
     let (count, code) = text.split_once("::")?;
-    if code.is_empty() || code.contains("::") {
-        return None;
-    }
     let bytes = STANDARD.decode(code).ok()?;
     (!bytes.is_empty() && bytes.len().is_multiple_of(4)).then_some(())?;
     Some((count.parse().ok()?, bytes))
@@ -192,6 +251,10 @@ mod tests {
         elements
     }
 
+    fn has(list: &GoList, id: &str) -> bool {
+        list.slice_of(id.as_bytes()).is_some()
+    }
+
     fn golden(name: &str) -> Vec<Vec<u8>> {
         let path =
             format!("{}/../../testdata/foreign/num-base64-list/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -212,8 +275,8 @@ mod tests {
             assert!(driven(&policy, 0..keys, batch) == elements, "{name}: other bytes");
             let list = GoList::read(&elements, List::default(), 0, &policy);
             let all: Vec<String> = (0..keys).map(|n| format!("key-{n}")).collect();
-            assert!(all.iter().all(|id| list.slice_of(id.as_bytes()).is_some()));
-            let found = |n: &u32| list.slice_of(format!("probe-{n}").as_bytes()).is_some();
+            assert!(all.iter().all(|id| has(&list, id)));
+            let found = |n: &u32| has(&list, &format!("probe-{n}"));
             let found: Vec<u32> = (0..1000).filter(found).take(5).collect();
             assert_eq!(found, false_positives, "{name}");
         }
@@ -237,7 +300,7 @@ mod tests {
         let elements = driven(&policy, 0..3500, 3500);
         assert_eq!(elements.len(), 4);
         let list = GoList::read(&elements, List::default(), 0, &policy);
-        assert!((0..3500).all(|n| list.slice_of(format!("key-{n}").as_bytes()).is_some()));
+        assert!((0..3500).all(|n| has(&list, &format!("key-{n}"))));
     }
 
     #[test]

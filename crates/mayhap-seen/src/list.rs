@@ -136,6 +136,7 @@ impl List {
     }
 
     /// Whether it is seen for good.
+    #[inline(never)] // what asks for many does so rarely: its own loop is to stay small
     pub fn is_marked(&self, hash: Hash) -> bool {
         self.slices.iter().any(|slice| slice.contains(hash))
     }
@@ -144,20 +145,21 @@ impl List {
         self.offers.iter().any(|offer| offer.hashes.binary_search(&hash.0).is_ok())
     }
 
-    /// For each hash whether it is marked, and whether it is on offer.
-    pub(crate) fn ask(&self, hashes: &[Hash], mut answer: impl FnMut(bool, bool)) {
-        let is_offered = |hash| !self.offers.is_empty() && self.is_offered(hash);
-        // For few questions a search is done before a sieve is made.
-        if (hashes.len() as u64) * 8 < self.ids() {
-            hashes.iter().for_each(|hash| answer(self.is_marked(*hash), is_offered(*hash)));
+    /// For each of so many hashes whether it is marked, and whether it is on offer.
+    pub(crate) fn ask(
+        &self,
+        questions: usize,
+        hashes: impl Iterator<Item = Hash>,
+        mut answer: impl FnMut(bool, bool),
+    ) {
+        // Few questions are answered by searching before a sieve is made; offers are rare.
+        if (questions as u64) * 8 < self.ids() || !self.offers.is_empty() {
+            hashes.for_each(|hash| answer(self.is_marked(hash), self.is_offered(hash)));
             return;
         }
         let mut sieve = Sieve::new(self.ids());
         self.slices.iter().for_each(|slice| slice.trace(&mut sieve));
-        for hash in hashes {
-            let marked = sieve.may_hold(*hash) && self.is_marked(*hash);
-            answer(marked, is_offered(*hash));
-        }
+        hashes.for_each(|hash| answer(sieve.may_hold(hash) && self.is_marked(hash), false));
     }
 
     /// Do something, at this moment, to these ids.

@@ -7,12 +7,13 @@
 mod changing;
 mod compact;
 mod lists;
+mod marking;
 mod plan;
 #[cfg(feature = "async")]
 mod tasks;
 
 use crate::SeenError;
-use crate::backend::{Backend, Change, Clock, Visit, system_clock};
+use crate::backend::{Backend, Before, Change, Clock, Visit, system_clock};
 use crate::list::List;
 use crate::policy::{Policy, Seconds};
 use crate::view::View;
@@ -132,7 +133,7 @@ impl Backend for Redis {
         self.plan.views(owners, replies, self.now())
     }
 
-    fn change(&self, changes: &[Change<'_>]) -> Result<Vec<View>, SeenError> {
+    fn change(&self, changes: &[Change<'_>]) -> Result<Vec<Before>, SeenError> {
         let mut changing = Changing::new(&self.plan, changes, self.now());
         loop {
             let requests = changing.requests()?;

@@ -68,18 +68,24 @@ pub(crate) fn decode(bytes: &[u8], count: usize, range: Range) -> Result<Vec<u64
     }
     let mut bits = Reader { bytes, at: 0 };
     let mut values = Vec::with_capacity(count);
-    let mut next = Some(0u64);
-    for _ in 0..count {
-        let high = bits.zeros().ok_or(BAD)?;
-        let gap = high.checked_mul(1 << low).ok_or(BAD)? | bits.read(low);
-        let value = next.and_then(|next| next.checked_add(gap)).ok_or(BAD)?;
-        if !range.holds(value) {
+    // One less than the least that may follow: each number is above the last.
+    let mut last = u64::MAX;
+    for at in 0..count {
+        let gap = match bits.gap(low) {
+            Some(gap) => gap,
+            None => bits.long_gap(low).ok_or(BAD)?,
+        };
+        let value = last.wrapping_add(1).wrapping_add(gap);
+        // Wrapped around: behind the largest number nothing can follow.
+        if at > 0 && value <= last {
             return Err(BAD);
         }
         values.push(value);
-        next = value.checked_add(1);
+        last = value;
     }
-    bits.is_at_end().then_some(values).ok_or(BAD)
+    // They rise, so the last one speaks for all.
+    let fits = values.last().is_none_or(|last| range.holds(*last));
+    (fits && bits.is_at_end()).then_some(values).ok_or(BAD)
 }
 
 struct Writer<'a> {
@@ -129,6 +135,27 @@ impl Reader<'_> {
             }
         };
         word >> (self.at % 8)
+    }
+
+    /// The next gap, if one window shows all of it, as it nearly always does. Behind the end there
+    /// are zeros only, which no gap ends with.
+    #[inline]
+    fn gap(&mut self, low: u32) -> Option<u64> {
+        let window = self.window();
+        let high = window.trailing_zeros();
+        let bits = high + 1 + low;
+        if bits > 57 {
+            return None;
+        }
+        self.at += bits as usize;
+        Some(u64::from(high) << low | (window >> (high + 1)) & ((1 << low) - 1))
+    }
+
+    /// The same for any gap.
+    #[cold]
+    fn long_gap(&mut self, low: u32) -> Option<u64> {
+        let high = self.zeros()?.checked_mul(1 << low)?;
+        Some(high | self.read(low))
     }
 
     /// How many zeros before the next one, which is passed too.

@@ -1,8 +1,8 @@
 //! The front door: what a recommender calls.
 
 use crate::SeenError;
-use crate::backend::Backend;
-use crate::call::{Call, check_owner, hash_ids};
+use crate::backend::{Backend, Before};
+use crate::call::{self, Call, check_owner, hash_ids};
 use crate::list::{Deed, Explanation};
 use crate::policy::{Policy, Seconds};
 use crate::record;
@@ -88,10 +88,8 @@ impl<B: Backend> Seen<B> {
         &self,
         asked: &[(&[u8], &'a [I])],
     ) -> Result<Vec<Vec<&'a I>>, SeenError> {
-        let calls = self.calls(asked)?;
-        let owners: Vec<&[u8]> = calls.iter().map(|call| call.owner).collect();
-        let views = self.open(self.backend.read(&owners))?;
-        Ok(places(asked, &calls, views, Call::unseen))
+        let owners = owners(self.policy(), asked)?;
+        Ok(unseen_in(asked, self.open(self.backend.read(&owners))?))
     }
 
     /// The owner has seen these. How many were new?
@@ -106,8 +104,8 @@ impl<B: Backend> Seen<B> {
     ) -> Result<Vec<u64>, SeenError> {
         let calls = self.calls(shown)?;
         Ok(match self.change(&calls, &Deed::Mark)? {
-            Some(views) => {
-                calls.iter().zip(&views).map(|(call, view)| call.new_ids(view)).collect()
+            Some(before) => {
+                calls.iter().zip(&before).map(|(call, before)| call.new_ids(before)).collect()
             }
             None => vec![0; calls.len()],
         })
@@ -218,10 +216,9 @@ impl<B: Backend> Seen<B> {
         candidates: &'a [I],
         deed: &Deed,
     ) -> Result<Vec<&'a I>, SeenError> {
-        let asked = [(owner, candidates)];
-        let calls = self.calls(&asked)?;
-        let views = self.change(&calls, deed)?;
-        Ok(places(&asked, &calls, views, Call::unseen_once).pop().unwrap_or_default())
+        let calls = self.calls(&[(owner, candidates)])?;
+        let before = self.change(&calls, deed)?;
+        Ok(taken(candidates, &calls, before))
     }
 
     fn calls<'a, I: AsRef<[u8]>>(
@@ -231,31 +228,56 @@ impl<B: Backend> Seen<B> {
         asked.iter().map(|(owner, ids)| Call::new(self.policy(), owner, ids)).collect()
     }
 
-    fn change(&self, calls: &[Call<'_>], deed: &Deed) -> Result<Option<Vec<View>>, SeenError> {
+    fn change(&self, calls: &[Call<'_>], deed: &Deed) -> Result<Option<Vec<Before>>, SeenError> {
         let changes: Vec<_> = calls.iter().map(|call| call.change(deed.clone())).collect();
         self.open(self.backend.change(&changes))
     }
 
     /// Nothing instead of an error, where the store is away and we fail open.
-    fn open(&self, views: Result<Vec<View>, SeenError>) -> Result<Option<Vec<View>>, SeenError> {
-        match views {
+    fn open<T>(&self, answer: Result<T, SeenError>) -> Result<Option<T>, SeenError> {
+        match answer {
             Err(SeenError::Away { .. }) if self.fail_open => {
                 self.failures.fetch_add(1, Ordering::Relaxed);
                 Ok(None)
             }
-            views => views.map(Some),
+            answer => answer.map(Some),
         }
     }
 }
 
-/// The ids at the places that `which` finds; all of them where there are no views.
-pub(crate) fn places<'a, 'c, I>(
+/// Who is asked for, if all of it can be asked.
+pub(crate) fn owners<'a, I>(
+    policy: &Policy,
+    asked: &[(&'a [u8], &[I])],
+) -> Result<Vec<&'a [u8]>, SeenError> {
+    let checked = |(owner, ids): &(&'a [u8], &[I])| {
+        call::check(policy, owner, ids)?;
+        Ok(*owner)
+    };
+    asked.iter().map(checked).collect()
+}
+
+/// The unseen ids of each owner; all of them where there are no views.
+pub(crate) fn unseen_in<'a, I: AsRef<[u8]>>(
     asked: &[(&[u8], &'a [I])],
-    calls: &[Call<'c>],
     views: Option<Vec<View>>,
-    which: fn(&Call<'c>, &View) -> Vec<usize>,
 ) -> Vec<Vec<&'a I>> {
-    let views = views.unwrap_or_else(|| vec![View::default(); calls.len()]);
-    let found = calls.iter().zip(&views).map(|(call, view)| which(call, view));
-    found.zip(asked).map(|(at, (_, ids))| at.into_iter().map(|at| &ids[at]).collect()).collect()
+    let asked = asked.iter();
+    match views {
+        Some(views) => {
+            asked.zip(&views).map(|((owner, ids), view)| call::unseen(owner, ids, view)).collect()
+        }
+        None => asked.map(|(_, ids)| ids.iter().collect()).collect(),
+    }
+}
+
+/// The ids that a deed on the unseen ones was done to; all, once each, where nothing is known.
+pub(crate) fn taken<'a, I>(
+    candidates: &'a [I],
+    calls: &[Call<'_>],
+    before: Option<Vec<Before>>,
+) -> Vec<&'a I> {
+    let before = before.and_then(|mut before| before.pop()).unwrap_or_default();
+    let places = calls.first().map(|call| call.unseen_once(&before)).unwrap_or_default();
+    places.into_iter().map(|at| &candidates[at]).collect()
 }

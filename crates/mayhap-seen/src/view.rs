@@ -45,15 +45,6 @@ impl View {
         }
     }
 
-    /// Whether questions need our hashes of the ids.
-    pub(crate) fn needs_hashes(&self) -> bool {
-        match self {
-            View::List(_) => true,
-            #[cfg(feature = "redis")]
-            View::Go(list) => !list.offers().is_empty(),
-        }
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             View::List(list) => list.is_empty(),
@@ -63,11 +54,18 @@ impl View {
     }
 
     /// For each id, whether it is marked and whether it is on offer.
-    pub(crate) fn ask(&self, ids: &[&[u8]], hashes: &[Hash], answer: impl FnMut(bool, bool)) {
+    pub(crate) fn ask<'a, I: AsRef<[u8]>>(
+        &self,
+        ids: &'a [I],
+        hashes: impl Iterator<Item = Hash>,
+        mut answer: impl FnMut(&'a I, bool, bool),
+    ) {
         match self {
             View::List(list) => {
-                _ = ids;
-                list.ask(hashes, answer);
+                let mut ids = ids.iter();
+                list.ask(ids.len(), hashes, |marked, offered| {
+                    ids.next().into_iter().for_each(|id| answer(id, marked, offered));
+                });
             }
             #[cfg(feature = "redis")]
             View::Go(list) => list.ask(ids, hashes, answer),

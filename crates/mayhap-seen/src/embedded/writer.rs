@@ -1,5 +1,6 @@
 //! The one thread that writes: takes all that wait, does them in one transaction, answers all.
 
+use super::latest::Latest;
 use super::{Durability, ENDS, LISTS, OwnedChange, away, list};
 use crate::SeenError;
 use crate::backend::Clock;
@@ -40,6 +41,7 @@ pub(super) struct Reply {
 
 pub(super) struct Writer {
     pub db: Arc<Database>,
+    pub latest: Arc<Latest>,
     pub policy: Policy,
     pub clock: Clock,
     pub durability: Durability,
@@ -131,8 +133,9 @@ impl Writer {
             let mut ends = txn.open_table(ENDS).map_err(away)?;
             work(&mut lists, &mut ends)?
         };
-        txn.commit().map_err(away)?;
-        Ok(result)
+        let committed = txn.commit().map_err(away);
+        self.latest.renew(&self.db);
+        committed.map(|()| result)
     }
 
     fn work(

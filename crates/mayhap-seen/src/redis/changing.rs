@@ -1,15 +1,14 @@
 //! Changes on their way: which requests come next, until all are done. No socket here.
 
-use super::lists::{Standing, Try};
+use super::lists::Try;
 use super::plan::Plan;
 use super::{Layout, compact};
 use crate::SeenError;
-use crate::backend::Change;
+use crate::backend::{Before, Change};
 use crate::list::Deed;
 use crate::policy::Seconds;
 use crate::record;
 use crate::view::View;
-use mayhap_redis::redis::Value;
 use mayhap_redis::{Reply, Request};
 
 /// A batch of changes and how far it has come.
@@ -21,32 +20,36 @@ pub(super) struct Changing<'a> {
 }
 
 enum Stage {
-    /// Nothing is known yet.
+    /// Compact: nothing is done yet.
     Begin,
     /// Compact: all is appended; folding long entries is all that is left.
-    Appended { before: Vec<View>, folds: Vec<Request> },
+    Appended { before: Vec<Before>, folds: Vec<Request> },
     /// Lists: each change is tried until it gets through; `waiting` are on their way.
     Trying { tries: Vec<Try>, waiting: Vec<usize>, open: Vec<usize> },
 }
 
 impl<'a> Changing<'a> {
     pub fn new(plan: &'a Plan, changes: &'a [Change<'a>], now: Seconds) -> Changing<'a> {
-        Changing { plan, changes, now, stage: Stage::Begin }
+        let stage = match plan.layout {
+            Layout::Compact => Stage::Begin,
+            Layout::List => Stage::Trying {
+                tries: changes.iter().map(|_| Try::default()).collect(),
+                waiting: vec![],
+                open: (0..changes.len()).collect(),
+            },
+        };
+        Changing { plan, changes, now, stage }
     }
 
     /// What to ask next; nothing when all is done.
     pub fn requests(&mut self) -> Result<Vec<Request>, SeenError> {
-        match (&mut self.stage, self.plan.layout) {
-            (Stage::Begin, Layout::Compact) => {
+        match &mut self.stage {
+            Stage::Begin => {
                 let append = |change| compact::appending(self.plan, change, &self.entry(change));
                 Ok(self.changes.iter().map(append).collect())
             }
-            (Stage::Begin, Layout::List) => {
-                let owners: Vec<&[u8]> = self.changes.iter().map(|change| change.owner).collect();
-                Ok(self.plan.reading(&owners))
-            }
-            (Stage::Appended { folds, .. }, _) => Ok(std::mem::take(folds)),
-            (Stage::Trying { tries, waiting, open }, _) => {
+            Stage::Appended { folds, .. } => Ok(std::mem::take(folds)),
+            Stage::Trying { tries, waiting, open } => {
                 let mut requests = vec![];
                 waiting.clear();
                 for at in open.drain(..) {
@@ -67,25 +70,13 @@ impl<'a> Changing<'a> {
 
     /// What came back for the last requests.
     pub fn replies(&mut self, replies: Vec<Reply>) -> Result<(), SeenError> {
-        match (&mut self.stage, self.plan.layout) {
-            (Stage::Begin, Layout::Compact) => self.appended(replies),
-            (Stage::Begin, Layout::List) => {
-                let mut replies = replies.into_iter();
-                let mut next = || replies.next().unwrap_or(Ok(Value::Nil));
-                let mut tries = vec![];
-                for change in self.changes {
-                    let standing = Standing::read(change.owner, next(), next())?;
-                    tries.push(Try { standing, tries: 0, before: None });
-                }
-                let open = (0..tries.len()).collect();
-                self.stage = Stage::Trying { tries, waiting: vec![], open };
-                Ok(())
-            }
+        match &mut self.stage {
+            Stage::Begin => self.appended(replies),
             // Folds: where one failed, somebody else's got through.
-            (Stage::Appended { .. }, _) => Ok(()),
-            (Stage::Trying { tries, waiting, open }, _) => {
+            Stage::Appended { .. } => Ok(()),
+            Stage::Trying { tries, waiting, open } => {
                 for (at, reply) in waiting.drain(..).zip(replies) {
-                    if !tries[at].reply(self.changes[at].owner, reply)? {
+                    if !tries[at].reply(&self.changes[at], reply)? {
                         open.push(at);
                     }
                 }
@@ -107,7 +98,7 @@ impl<'a> Changing<'a> {
                         &entry,
                         self.now,
                     ));
-                    before.push(View::List(list));
+                    before.push(Before::List(View::List(list)));
                 }
                 Err(error) => failed = failed.or(Some(error)),
             }
@@ -127,13 +118,11 @@ impl<'a> Changing<'a> {
     }
 
     /// How the lists stood before.
-    pub fn before(self) -> Vec<View> {
+    pub fn before(self) -> Vec<Before> {
         match self.stage {
             Stage::Begin => vec![],
             Stage::Appended { before, .. } => before,
-            Stage::Trying { tries, .. } => {
-                tries.into_iter().map(|one| one.before.unwrap_or_default()).collect()
-            }
+            Stage::Trying { tries, .. } => tries.into_iter().map(|one| one.before).collect(),
         }
     }
 }

@@ -4,9 +4,10 @@
 //! only if nothing changed since it was read, and otherwise tells how things stand, for another
 //! try. Offers have no place in such a list; they live in a key beside it.
 
+use super::marking::{self, Marked};
 use super::plan::{Plan, TRIES, bytes, refused};
 use crate::SeenError;
-use crate::backend::Change;
+use crate::backend::{Before, Change};
 use crate::golist::{self, GoList};
 use crate::list::{Deed, List};
 use crate::policy::Seconds;
@@ -101,10 +102,14 @@ impl Standing {
 }
 
 /// One change, tried until nobody else came between.
+#[derive(Default)]
 pub(super) struct Try {
-    pub standing: Standing,
-    pub tries: u32,
-    pub before: Option<View>,
+    /// How things stood when last heard of.
+    standing: Option<Standing>,
+    tries: u32,
+    pub before: Before,
+    /// Whether a script that marks by itself is on its way.
+    is_marking: bool,
 }
 
 impl Try {
@@ -119,37 +124,44 @@ impl Try {
             return Err(SeenError::Contended { owner: change.owner.to_vec(), tries: TRIES });
         }
         self.tries += 1;
-        let view = self.standing.view(plan, change.owner, now)?;
-        let mut places = vec![];
-        let mut at = 0;
-        view.ask(change.ids, change.hashes, |is_marked, is_offered| {
+        let Some(standing) = &self.standing else {
+            let marking = match change.deed {
+                Deed::Mark => marking::request(plan, change),
+                _ => None,
+            };
+            self.is_marking = marking.is_some();
+            return Ok(Some(marking.unwrap_or_else(|| asking(plan, change.owner))));
+        };
+        let view = standing.view(plan, change.owner, now)?;
+        let (mut ids, mut hashes) = (vec![], vec![]);
+        let mut places = change.hashes.iter();
+        view.ask(change.ids, change.hashes.iter().copied(), |id, is_marked, is_offered| {
+            let hash = places.next();
             if change.deed == Deed::Mark || !(is_marked || is_offered) {
-                places.push(at);
+                ids.push(*id);
+                hashes.extend(hash);
             }
-            at += 1;
         });
-        let (mut marked, mut offers, mut lasts) = (vec![], vec![], 0);
-        if let Deed::Offer { lasting } = change.deed {
-            let mut list = self.standing.offers(plan, change.owner, now)?;
-            let hashes: Vec<_> = places.iter().map(|at| change.hashes[*at]).collect();
-            list.apply(&Deed::Offer { lasting }, &hashes, &plan.policy, now);
+        let (mut offers, mut lasts) = (vec![], 0);
+        if let Deed::Offer { .. } = change.deed {
             if !hashes.is_empty() {
+                let mut list = standing.offers(plan, change.owner, now)?;
+                list.apply(&change.deed, &hashes, &plan.policy, now);
                 offers = record::encode(&list);
                 lasts = list.expires(&plan.policy).unwrap_or(now).saturating_sub(now).max(1);
             }
-        } else {
-            marked = places.iter().map(|at| change.ids[*at]).collect();
+            ids.clear();
         }
-        self.before = Some(view);
-        let head = self.standing.elements.first().map(Vec::as_slice);
-        let edit = golist::mark(head, &marked, &plan.policy);
+        self.before = Before::List(view);
+        let head = standing.elements.first().map(Vec::as_slice);
+        let edit = golist::mark(head, &ids, &plan.policy);
         if offers.is_empty() && edit == golist::Edit::default() {
             return Ok(None);
         }
         let key = plan.key(change.owner);
         let mut args = vec![
             head.unwrap_or_default().to_vec(),
-            self.standing.offers.clone(),
+            standing.offers.clone(),
             plan.policy.slices().to_string().into_bytes(),
             offers,
             lasts.to_string().into_bytes(),
@@ -161,17 +173,38 @@ impl Try {
     }
 
     /// Whether it is done; otherwise it is known how things stand now.
-    pub fn reply(&mut self, owner: &[u8], reply: Reply) -> Result<bool, SeenError> {
+    pub fn reply(&mut self, change: &Change<'_>, reply: Reply) -> Result<bool, SeenError> {
+        let owner = change.owner;
+        if std::mem::take(&mut self.is_marking) {
+            return match marking::reply(change, reply)? {
+                Marked::Done(marked) => {
+                    self.before = Before::Marked(marked);
+                    Ok(true)
+                }
+                Marked::Strange(elements) => {
+                    self.standing = Some(Standing::read(owner, Ok(elements), Ok(Value::Nil))?);
+                    Ok(false)
+                }
+            };
+        }
         match reply {
             Ok(Value::Int(1)) => Ok(true),
             Ok(Value::Array(mut parts)) if parts.len() == 2 => {
                 let offers = parts.pop().unwrap_or(Value::Nil);
                 let elements = parts.pop().unwrap_or(Value::Nil);
-                self.standing = Standing::read(owner, Ok(elements), Ok(offers))?;
+                self.standing = Some(Standing::read(owner, Ok(elements), Ok(offers))?);
                 Ok(false)
             }
             Ok(value) => Err(refused(owner, &format!("an answer of another kind: {value:?}"))),
             Err(why) => Err(refused(owner, &why)),
         }
     }
+}
+
+/// An edit of what no list is like, and so no edit: it tells how things stand.
+fn asking(plan: &Plan, owner: &[u8]) -> Request {
+    let key = plan.key(owner);
+    let slices = plan.policy.slices().to_string().into_bytes();
+    let args = vec![b"?".to_vec(), b"?".to_vec(), slices];
+    Request::script(&EDIT, vec![key.clone(), offers_key(&key)], args)
 }

@@ -4,12 +4,12 @@ use super::changing::Changing;
 use super::plan::{Plan, TRIES};
 use super::{Options, error};
 use crate::SeenError;
-use crate::backend::Clock;
+use crate::backend::{Before, Clock};
 use crate::call::{Call, check_owner, hash_ids};
 use crate::list::{Deed, Explanation};
 use crate::policy::{Policy, Seconds};
 use crate::record;
-use crate::seen::places;
+use crate::seen::{owners, taken, unseen_in};
 use crate::view::View;
 use mayhap_redis::AsyncPool;
 
@@ -73,10 +73,8 @@ impl AsyncSeen {
         &self,
         asked: &[(&[u8], &'a [I])],
     ) -> Result<Vec<Vec<&'a I>>, SeenError> {
-        let calls = self.calls(asked)?;
-        let owners: Vec<&[u8]> = calls.iter().map(|call| call.owner).collect();
-        let views = self.open_if_away(self.read(&owners).await)?;
-        Ok(places(asked, &calls, views, Call::unseen))
+        let owners = owners(self.policy(), asked)?;
+        Ok(unseen_in(asked, self.open_if_away(self.read(&owners).await)?))
     }
 
     /// See [`Seen::mark`](crate::Seen::mark).
@@ -90,10 +88,9 @@ impl AsyncSeen {
         shown: &[(&[u8], &[I])],
     ) -> Result<Vec<u64>, SeenError> {
         let calls = self.calls(shown)?;
-        let views = self.change(&calls, Deed::Mark).await?;
-        Ok(match views {
-            Some(views) => {
-                calls.iter().zip(&views).map(|(call, view)| call.new_ids(view)).collect()
+        Ok(match self.change(&calls, Deed::Mark).await? {
+            Some(before) => {
+                calls.iter().zip(&before).map(|(call, before)| call.new_ids(before)).collect()
             }
             None => vec![0; calls.len()],
         })
@@ -176,10 +173,9 @@ impl AsyncSeen {
         candidates: &'a [I],
         deed: Deed,
     ) -> Result<Vec<&'a I>, SeenError> {
-        let asked = [(owner, candidates)];
-        let calls = self.calls(&asked)?;
-        let views = self.change(&calls, deed).await?;
-        Ok(places(&asked, &calls, views, Call::unseen_once).pop().unwrap_or_default())
+        let calls = self.calls(&[(owner, candidates)])?;
+        let before = self.change(&calls, deed).await?;
+        Ok(taken(candidates, &calls, before))
     }
 
     fn calls<'a, I: AsRef<[u8]>>(
@@ -189,7 +185,11 @@ impl AsyncSeen {
         asked.iter().map(|(owner, ids)| Call::new(self.policy(), owner, ids)).collect()
     }
 
-    async fn change(&self, calls: &[Call<'_>], deed: Deed) -> Result<Option<Vec<View>>, SeenError> {
+    async fn change(
+        &self,
+        calls: &[Call<'_>],
+        deed: Deed,
+    ) -> Result<Option<Vec<Before>>, SeenError> {
         let changes: Vec<_> = calls.iter().map(|call| call.change(deed.clone())).collect();
         let mut changing = Changing::new(&self.plan, &changes, (self.clock)());
         loop {
@@ -207,13 +207,10 @@ impl AsyncSeen {
     }
 
     /// Nothing instead of an error, where the server is away and we fail open.
-    fn open_if_away(
-        &self,
-        views: Result<Vec<View>, SeenError>,
-    ) -> Result<Option<Vec<View>>, SeenError> {
-        match views {
+    fn open_if_away<T>(&self, answer: Result<T, SeenError>) -> Result<Option<T>, SeenError> {
+        match answer {
             Err(SeenError::Away { .. }) if self.fail_open => Ok(None),
-            views => views.map(Some),
+            answer => answer.map(Some),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! A cluster of three masters and their replicas, and one of them dying.
 
-use crate::server::{free_port, is_here};
+use crate::server::{Make, free_port};
 use mayhap_redis::redis::{Client, Connection, cmd};
 use mayhap_seen::Seen;
 use mayhap_seen::redis::Redis;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -21,11 +22,11 @@ impl Drop for Node {
 }
 
 impl Node {
-    fn start() -> Node {
+    fn start(program: &Path) -> Node {
         // The bus needs the port 10000 above.
         let port = std::iter::repeat_with(free_port).find(|port| *port < 50_000).unwrap();
         let dir = tempfile::tempdir().unwrap();
-        let child = Command::new("redis-server")
+        let child = Command::new(program)
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
             .args(["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"])
             .args(["--repl-diskless-sync-delay", "0", "--cluster-replica-validity-factor", "0"])
@@ -69,8 +70,8 @@ fn wait(what: &str, mut until: impl FnMut() -> bool) {
     }
 }
 
-fn cluster() -> Vec<Node> {
-    let nodes: Vec<Node> = (0..6).map(|_| Node::start()).collect();
+fn cluster(program: &Path) -> Vec<Node> {
+    let nodes: Vec<Node> = (0..6).map(|_| Node::start(program)).collect();
     for node in &nodes[1..] {
         let mut first = nodes[0].connection();
         cmd("CLUSTER").arg("MEET").arg("127.0.0.1").arg(node.port).exec(&mut first).unwrap();
@@ -92,10 +93,12 @@ fn cluster() -> Vec<Node> {
 
 #[test]
 fn a_cluster_that_loses_a_master_works_on() {
-    if !is_here() {
-        return;
+    for program in [Make::Redis, Make::Valkey].into_iter().filter_map(Make::program) {
+        loses_a_master(cluster(&program));
     }
-    let mut nodes = cluster();
+}
+
+fn loses_a_master(mut nodes: Vec<Node>) {
     let url = |layout: &str| {
         let hosts: Vec<String> = nodes.iter().map(|n| format!("127.0.0.1:{}", n.port)).collect();
         format!("redis+cluster://{}?layout={layout}&prefix={layout}:", hosts.join(","))

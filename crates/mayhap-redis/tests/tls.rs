@@ -1,0 +1,104 @@
+//! A server behind TLS: asked by those who trust its certificate, and by nobody else.
+//!
+//! Certificates are made by `openssl`. Whom to trust is the system's affair (`SSL_CERT_FILE`), so
+//! the client is a process of its own: this very program, run again.
+
+use mayhap_redis::redis::{Value, cmd};
+use mayhap_redis::{Address, LinkError, Pool, Request};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
+fn openssl(dir: &Path, args: &str) {
+    let output = Command::new("openssl").args(args.split(' ')).current_dir(dir).output();
+    let output = output.expect("openssl is here");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// An authority, and a certificate of it for `localhost`.
+fn certificates(dir: &Path) {
+    std::fs::write(dir.join("names"), "subjectAltName=DNS:localhost,IP:127.0.0.1\n").unwrap();
+    let subject = "-subj /CN=mayhap-test -nodes -newkey rsa:2048 -sha256";
+    openssl(dir, &format!("req -x509 {subject} -days 2 -keyout ca.key -out ca.pem"));
+    openssl(dir, &format!("req {subject} -keyout server.key -out server.csr"));
+    let signed = "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -sha256";
+    openssl(dir, &format!("{signed} -extfile names -out server.pem"));
+}
+
+/// Nothing where there is no server, or none that knows TLS.
+fn start(dir: &Path) -> Option<(Server, u16)> {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let child = Command::new("redis-server")
+        .args(["--port", "0", "--tls-port", &port.to_string(), "--bind", "127.0.0.1"])
+        .args(["--save", "", "--tls-auth-clients", "no", "--tls-ca-cert-file", "ca.pem"])
+        .args(["--tls-cert-file", "server.pem", "--tls-key-file", "server.key"])
+        .current_dir(dir)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn();
+    let mut server = Server(child.ok()?);
+    let patience = Instant::now() + Duration::from_secs(20);
+    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+        if server.0.try_wait().unwrap().is_some() {
+            return None; // built without TLS
+        }
+        assert!(Instant::now() < patience, "redis-server does not answer");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Some((server, port))
+}
+
+#[test]
+#[ignore = "a part of a_server_behind_tls_answers_those_who_trust_it"]
+fn client() {
+    let Ok(url) = std::env::var("MAYHAP_TLS_URL") else { return };
+    let pool = Pool::new(Address::parse(&url).unwrap().0).unwrap();
+    match pool.ask(&[Request::command(cmd("PING"))]) {
+        Ok(replies) => {
+            assert_eq!(replies, [Ok(Value::SimpleString("PONG".to_owned()))]);
+            println!("answered");
+        }
+        Err(error @ LinkError::Away { .. }) => println!("away: {error}"),
+        Err(error) => println!("refused: {error}"),
+    }
+}
+
+fn ask(url: &str, trusted: &Path) -> String {
+    let output: Output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "client", "--ignored", "--nocapture"])
+        .env("MAYHAP_TLS_URL", url)
+        .env("SSL_CERT_FILE", trusted)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_server_behind_tls_answers_those_who_trust_it() {
+    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    certificates(dir.path());
+    certificates(other.path());
+    let Some((_server, port)) = start(dir.path()) else {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "no redis-server with TLS, and CI=true");
+        eprintln!("skipped: no redis-server with TLS here (apt-get install redis-server)");
+        return;
+    };
+    let url = format!("rediss://localhost:{port}/0");
+    let said = ask(&url, &dir.path().join("ca.pem"));
+    assert!(said.contains("answered"), "{said}");
+    let said = ask(&url, &other.path().join("ca.pem"));
+    assert!(said.contains("certificate") && !said.contains("answered"), "{said}");
+    let said = ask(&format!("redis://localhost:{port}/0"), &dir.path().join("ca.pem"));
+    assert!(!said.contains("answered"), "{said}");
+}
