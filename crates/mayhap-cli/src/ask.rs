@@ -4,6 +4,7 @@ use crate::filter_file::FilterFile;
 use crate::foreign::ForeignFile;
 use mayhap::format::Section;
 use mayhap::{AnyFilter, Contains, Decider, Hash, Native, Scheme};
+use mayhap_redis::{FilterError, Sharded};
 use mayhap_store::exact::{ExactSet, Hashing128};
 use mayhap_store::keys::{Collecting, KeyBytes, Task};
 use mayhap_store::map::Mapped;
@@ -15,6 +16,8 @@ pub enum Asked<'f> {
     Ours(&'f AnyFilter<Section<Mapped>>),
     /// Another program's.
     Foreign(&'f ForeignFile),
+    /// One on a server.
+    Server(&'f Sharded),
 }
 
 impl<'f> From<&'f FilterFile> for Asked<'f> {
@@ -31,7 +34,7 @@ pub struct Asking<'f> {
     schemes: Vec<Native>,
     /// Whether some filter is an exact set, and wants integers.
     wants_ids: bool,
-    /// Whether some filter is another program's, and hashes for itself.
+    /// Whether some filter is another program's or on a server, and hashes for itself.
     wants_keys: bool,
     except: Option<&'f ExactSet>,
     now_ms: u64,
@@ -43,7 +46,7 @@ pub struct Answers {
     hashes: Vec<Vec<Hash>>,
     /// The integers that keys are, for exact sets.
     ids: Vec<Option<u64>>,
-    /// The keys themselves, for other programs' filters.
+    /// The keys themselves, for other programs' filters and for servers.
     keys: KeyBytes,
     /// 128-bit hashes, for the allow list.
     exact: Vec<u128>,
@@ -51,9 +54,16 @@ pub struct Answers {
     each: Vec<Vec<bool>>,
     /// For each key: may it be in any?
     any: Vec<bool>,
+    /// Why a server could not be asked.
+    failed: Option<FilterError>,
 }
 
 impl Answers {
+    /// Fails where a server could not be asked.
+    pub fn check(&mut self) -> Result<(), FilterError> {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
     /// For each key: may it be in any filter?
     pub fn any(&self) -> &[bool] {
         &self.any
@@ -97,7 +107,7 @@ impl<'f> Asking<'f> {
         };
         let lanes: Vec<Option<usize>> = filters.iter().map(lane).collect();
         let wants_ids = filters.iter().any(|f| matches!(f, Asked::Ours(AnyFilter::Bitmap(_))));
-        let wants_keys = filters.iter().any(|filter| matches!(filter, Asked::Foreign(_)));
+        let wants_keys = filters.iter().any(|filter| !matches!(filter, Asked::Ours(_)));
         Asking { filters, lanes, schemes, wants_ids, wants_keys, except, now_ms }
     }
 }
@@ -131,10 +141,19 @@ impl Task for Asking<'_> {
     }
 
     fn end(&self, out: &mut Answers) {
-        let Answers { hashes, ids, keys, exact, each, any } = out;
+        let Answers { hashes, ids, keys, exact, each, any, failed } = out;
         for ((filter, lane), answers) in self.filters.iter().zip(&self.lanes).zip(&mut *each) {
             match (filter, lane) {
                 (Asked::Foreign(file), _) => file.contains_batch(keys, answers),
+                (Asked::Server(list), _) => match list.check(&keys.iter().collect::<Vec<_>>()) {
+                    Ok(said) => *answers = said,
+                    Err(error) => {
+                        // Told when the block's turn comes.
+                        answers.clear();
+                        answers.resize(keys.keys(), false);
+                        *failed = Some(error);
+                    }
+                },
                 (Asked::Ours(AnyFilter::Bitmap(bitmap)), _) => {
                     Contains::contains_batch(bitmap, ids, answers);
                 }

@@ -2,6 +2,7 @@
 
 use mayhap::format::FormatError;
 use mayhap::{MergeError, Refused, SpecError};
+use mayhap_redis::FilterError;
 use mayhap_store::keys::KeysError;
 use mayhap_store::map::MapError;
 use mayhap_store::replace::{LockError, ReplaceError};
@@ -24,6 +25,12 @@ pub fn hint_for(error: &(dyn Error + 'static)) -> Option<String> {
     }
     if let Some(error) = error.downcast_ref::<SpecError>() {
         return spec(error);
+    }
+    if let Some(error) = error.downcast_ref::<FilterError>() {
+        return match error {
+            FilterError::Spec(error) => spec(error),
+            other => other.hint().map(str::to_owned),
+        };
     }
     if error.is::<MergeError>() {
         return Some(
@@ -120,6 +127,7 @@ fn spec(error: &SpecError) -> Option<String> {
         SpecError::Passes { .. } => {
             "the input changed while it was read: build again when it is at rest"
         }
+        SpecError::Shards { .. } => "a filter is cut into 1 to 4096 --shards",
         SpecError::Window { .. } => {
             "a window is cut into 1 to 1024 --generations of at least a millisecond"
         }

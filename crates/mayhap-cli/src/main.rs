@@ -16,6 +16,7 @@ mod globals;
 mod hints;
 mod keys;
 mod kind;
+mod lines;
 mod measure;
 mod numbers;
 mod outcome;

@@ -6,6 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mayhap_store::keys::Watch;
 use std::io::IsTerminal;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -23,20 +24,47 @@ impl Progress {
     /// Show how far reading is, unless nobody looks. `prints` says that lines go to standard
     /// output meanwhile: if that is a terminal too, they are progress enough.
     pub fn of(watch: &Arc<Watch>, what: &'static str, prints: bool, globals: &Globals) -> Progress {
+        let watch = Arc::clone(watch);
+        Progress::drawn(prints, globals, move |bar: &mut Option<ProgressBar>| {
+            draw(bar.get_or_insert_with(|| new_bar(watch.total_bytes(), what)), &watch);
+        })
+    }
+
+    /// Show how many bytes have gone over a wire, unless nobody looks; `total` of them if that is
+    /// known.
+    pub fn of_bytes(
+        moved: &Arc<AtomicU64>,
+        total: Option<u64>,
+        what: &'static str,
+        globals: &Globals,
+    ) -> Progress {
+        let moved = Arc::clone(moved);
+        Progress::drawn(false, globals, move |bar: &mut Option<ProgressBar>| {
+            let bar = bar.get_or_insert_with(|| new_bar(total, what));
+            bar.set_position(moved.load(Relaxed));
+            bar.set_message(numbers::bytes(moved.load(Relaxed)));
+            bar.tick();
+        })
+    }
+
+    fn drawn(
+        prints: bool,
+        globals: &Globals,
+        draw: impl Fn(&mut Option<ProgressBar>) + Send + 'static,
+    ) -> Progress {
         let unwanted = globals.no_progress || globals.quiet;
         let lines_show = prints && std::io::stdout().is_terminal();
         let shown = std::io::stderr().is_terminal() && !unwanted && !lines_show;
         if !shown {
             return Progress { thread: None };
         }
-        let watch = Arc::clone(watch);
         let (end, ended) = channel::<()>();
         let thread = std::thread::spawn(move || {
             let start = Instant::now();
             let mut bar = None;
             while ended.recv_timeout(STEP) == Err(RecvTimeoutError::Timeout) {
                 if start.elapsed() >= PATIENCE {
-                    draw(bar.get_or_insert_with(|| new_bar(&watch, what)), &watch);
+                    draw(&mut bar);
                 }
             }
             if let Some(bar) = bar {
@@ -56,8 +84,8 @@ impl Drop for Progress {
     }
 }
 
-fn new_bar(watch: &Watch, what: &'static str) -> ProgressBar {
-    let (bar, template) = match watch.total_bytes() {
+fn new_bar(total: Option<u64>, what: &'static str) -> ProgressBar {
+    let (bar, template) = match total {
         Some(bytes) => (
             ProgressBar::new(bytes),
             "{prefix} {wide_bar} {percent:>3}%  {decimal_bytes_per_sec}, {msg}, {eta} left",

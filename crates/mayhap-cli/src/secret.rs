@@ -53,15 +53,35 @@ impl KeyFile {
     /// The secret for a filter to be made: that of the key file if there is one, so that filters
     /// can share it; else a new one, which is written there first.
     pub fn read_or_make(&self, filter: &Path) -> anyhow::Result<Secret> {
+        self.read_or_keep(filter, random)
+    }
+
+    /// Keep the secret of a filter that came from elsewhere. One that is there already must be
+    /// the same.
+    pub fn keep(&self, filter: &Path, secret: Secret) -> anyhow::Result<()> {
+        if self.read_or_keep(filter, || Ok(secret))? == secret {
+            return Ok(());
+        }
+        Err(refuse(
+            format!("the key file {} has another secret", self.path_for(filter).display()),
+            "name another one with --key-file, or move it away",
+        ))
+    }
+
+    fn read_or_keep(
+        &self,
+        filter: &Path,
+        secret: impl FnOnce() -> anyhow::Result<Secret>,
+    ) -> anyhow::Result<Secret> {
         let path = self.path_for(filter);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         match options.open(&path) {
-            Ok(file) => {
-                make(file).with_context(|| format!("writing the key file {}", path.display()))
-            }
+            Ok(file) => secret()
+                .and_then(|secret| keep(secret, file))
+                .with_context(|| format!("writing the key file {}", path.display())),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 read(&path).with_context(|| format!("reading the key file {}", path.display()))
             }
@@ -72,14 +92,19 @@ impl KeyFile {
     }
 }
 
-fn make(mut file: File) -> anyhow::Result<Secret> {
+/// A secret that nobody knows.
+pub fn random() -> anyhow::Result<Secret> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("no random numbers: {error}"))?;
-    let line: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    // Before the filter: a filter whose secret was lost answers nobody.
+    Ok(Secret::from_bytes(bytes))
+}
+
+/// Before the filter: a filter whose secret was lost answers nobody.
+fn keep(secret: Secret, mut file: File) -> anyhow::Result<Secret> {
+    let line: String = secret.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     file.write_all(format!("{line}\n").as_bytes())?;
     file.sync_all()?;
-    Ok(Secret::from_bytes(bytes))
+    Ok(secret)
 }
 
 fn read(path: &Path) -> anyhow::Result<Secret> {

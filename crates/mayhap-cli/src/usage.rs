@@ -29,6 +29,17 @@ pub fn help(verb: &str) -> Exit {
     Exit::Trouble
 }
 
+/// The same of a verb's verb.
+pub fn help_of(group: &str, verb: &str) -> Exit {
+    let mut command = Cli::command();
+    command.build();
+    let group = command.find_subcommand_mut(group);
+    if let Some(verb) = group.and_then(|group| group.find_subcommand_mut(verb)) {
+        anstream::eprint!("{}", verb.render_help().ansi());
+    }
+    Exit::Trouble
+}
+
 /// The parser calls the way out a tip; here it is a hint, everywhere.
 fn hints(text: &str) -> String {
     let is_tip = |line: &str| {

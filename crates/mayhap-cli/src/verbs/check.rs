@@ -1,24 +1,21 @@
 //! `mayhap check FILE [INPUT…]`.
 
-use crate::ask::{Answers, Asked, Asking};
+use crate::ask::{Asked, Asking};
 use crate::clock::now_ms;
 use crate::exit::{Exit, refuse};
 use crate::filter_file::FilterFile;
 use crate::foreign::{ForeignFile, FormatArgs};
 use crate::globals::Globals;
 use crate::keys::{KeyArgs, key_type, reading};
+use crate::lines::{LineArgs, Printer, allow_list};
 use crate::print;
 use crate::progress::Progress;
 use crate::secret::KeyFile;
 use crate::usage;
 use anyhow::Context;
 use clap::Args;
-use mayhap_store::exact::{ExactSet, Hashing128};
-use mayhap_store::keys::{Batch, Input, Part, Reading, Rules};
+use mayhap_store::keys::Rules;
 use mayhap_store::map::{self, Check as Verification};
-use serde_json::json;
-use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Print the lines that may be in a filter; the others are certainly not in.
@@ -32,21 +29,8 @@ pub struct Check {
     #[arg(value_name = "FILE")]
     filter: PathBuf,
 
-    /// Print the lines that are certainly not in
-    #[arg(short = 'v', long, conflicts_with_all = ["mark", "which"])]
-    invert: bool,
-
-    /// Print every line: `+`, a tab and the line if it may be in, `-` if not
-    #[arg(long, conflicts_with = "count")]
-    mark: bool,
-
-    /// Print how many lines there were instead of the lines
-    #[arg(short, long, conflicts_with_all = ["line_number", "which"])]
-    count: bool,
-
-    /// Print each line's number in its input before it, as in `12:line`
-    #[arg(short = 'n', long)]
-    line_number: bool,
+    #[command(flatten)]
+    lines: LineArgs,
 
     /// Ask this filter too: a line may be in if it may be in any. Can be given again
     #[arg(short = 'F', long = "filter", value_name = "OTHER")]
@@ -55,7 +39,7 @@ pub struct Check {
     /// Print before each line the filters it may be in, with a tab between. Behind a cascade's name
     /// stands what its answer rests on: `:lists`, right for keys of both; `:stash`, recorded since;
     /// `:rate`, turned away as most others are (seen with --mark)
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["invert", "count"])]
     which: bool,
 
     /// Keys of this list, one a line, are certainly not in: exact, for false positives you know
@@ -127,27 +111,20 @@ impl<'f> From<&'f Target> for Asked<'f> {
 impl Check {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("check")) };
-        self.refuse_what_cannot_be(&inputs, globals)?;
+        self.lines.check_quiet(self.which, globals)?;
         let check = if self.no_verify { Verification::Header } else { Verification::Everything };
         let paths = std::iter::once(&self.filter).chain(&self.others);
         let filters =
             paths.map(|path| self.open(path, check)).collect::<anyhow::Result<Vec<_>>>()?;
         let rules = rules(&self.keys, &filters)?;
-        let except = self.except.as_ref().map(|list| allow_list(list, &rules)).transpose()?;
+        let except = self.except.as_ref();
+        let except = except.map(|list| allow_list(list, &rules, &inputs)).transpose()?;
 
         let asking = Asking::new(&filters, except.as_ref(), now_ms());
         let reading = reading(inputs, &rules, globals);
         let progress = Progress::of(reading.watch(), "check", true, globals);
-        let mut printer = Printer {
-            check: &self,
-            asking: &asking,
-            filters: &filters,
-            globals,
-            delimiter: rules.framing.delimiter,
-            lines: 0,
-            matched: 0,
-            text: Vec::new(),
-        };
+        let names = filters.iter().map(|filter| filter.path().display().to_string()).collect();
+        let mut printer = Printer::new(&self.lines, self.which, &asking, names, &rules, globals);
         let tally = reading.run(&asking, |batch| printer.take(batch))?;
         drop(progress);
         printer.finish()?;
@@ -162,25 +139,6 @@ impl Check {
             Some(file) => Ok(Target::Foreign(file)),
             None => Ok(Target::Ours(FilterFile::open(path, &self.key_file, check)?)),
         }
-    }
-
-    fn refuse_what_cannot_be(&self, inputs: &[Input], globals: &Globals) -> anyhow::Result<()> {
-        let list = self.except.clone().map(Input::from);
-        if list == Some(Input::Stdin) && inputs.contains(&Input::Stdin) {
-            return Err(refuse(
-                "--except - and the lines to check are both on standard input",
-                "name a file for one of them",
-            ));
-        }
-        if globals.quiet
-            && (self.count || self.mark || self.which || self.line_number || globals.json)
-        {
-            return Err(refuse(
-                "-q prints nothing, so there is nothing to count, mark or number",
-                "leave out -q, or all of -c, -n, --mark, --which and --json",
-            ));
-        }
-        Ok(())
     }
 }
 
@@ -197,143 +155,4 @@ fn rules(keys: &KeyArgs, filters: &[Target]) -> anyhow::Result<Rules> {
         }
     }
     Ok(rules)
-}
-
-/// The keys of a plain list, made as the filters' keys are.
-fn allow_list(path: &Path, rules: &Rules) -> anyhow::Result<ExactSet> {
-    let rules = Rules { part: Part::Whole, ..rules.clone() };
-    let reading = Reading::new(vec![Input::from(path.to_owned())], rules);
-    let (mut list, mut new) = (ExactSet::new(), Vec::new());
-    reading.run(&Hashing128, |batch| {
-        list.insert_batch_new(&batch.out, &mut new);
-        anyhow::Ok(ControlFlow::Continue(()))
-    })?;
-    Ok(list)
-}
-
-/// What becomes of the answers.
-struct Printer<'a> {
-    check: &'a Check,
-    asking: &'a Asking<'a>,
-    filters: &'a [Target],
-    globals: &'a Globals,
-    delimiter: u8,
-    lines: u64,
-    matched: u64,
-    text: Vec<u8>,
-}
-
-impl Printer<'_> {
-    fn take(&mut self, batch: &mut Batch<Answers>) -> anyhow::Result<ControlFlow<()>> {
-        let wanted = !self.check.invert;
-        let any = batch.out.any();
-        let matched = any.iter().filter(|yes| **yes == wanted).count() as u64;
-        self.lines += any.len() as u64;
-        self.matched += matched;
-        if self.globals.quiet {
-            // One is enough to know.
-            return Ok(if matched > 0 {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            });
-        }
-        if self.check.count {
-            return Ok(ControlFlow::Continue(()));
-        }
-        self.text.clear();
-        self.lay_out(batch, wanted);
-        let mut out = std::io::stdout().lock();
-        out.write_all(&self.text)
-            .and_then(|()| if self.globals.line_buffered { out.flush() } else { Ok(()) })
-            .context("writing to standard output")?;
-        Ok(ControlFlow::Continue(()))
-    }
-
-    /// The text of a batch.
-    fn lay_out(&mut self, batch: &Batch<Answers>, wanted: bool) {
-        let Check { mark, which, line_number, .. } = self.check;
-        let any = batch.out.any();
-        if self.globals.json {
-            for (i, (number, line)) in batch.numbered().enumerate() {
-                if *mark || any[i] == wanted {
-                    let value = self.line_json(batch, i, number, line);
-                    self.text.extend_from_slice(value.to_string().as_bytes());
-                    self.text.push(b'\n');
-                }
-            }
-            return;
-        }
-        let plain = !(*mark || *which || *line_number);
-        if plain {
-            // A table stays one: its head goes with the first rows.
-            if let Some(head) = batch.header().filter(|_| batch.input() == 0 && batch.is_first()) {
-                self.text.extend_from_slice(head);
-            }
-            return batch.copy_where(|i| any[i] == wanted, &mut self.text);
-        }
-        for (i, (number, line)) in batch.numbered().enumerate() {
-            if !*mark && any[i] != wanted {
-                continue;
-            }
-            if *mark {
-                self.text.extend_from_slice(if any[i] { b"+\t" } else { b"-\t" });
-            }
-            if *which {
-                let names = self.which(&batch.out, i);
-                self.text.extend_from_slice(names.join(",").as_bytes());
-                self.text.push(b'\t');
-            }
-            if *line_number {
-                self.text.extend_from_slice(format!("{number}:").as_bytes());
-            }
-            self.text.extend_from_slice(line);
-            self.text.push(self.delimiter);
-        }
-    }
-
-    fn name(&self, filter: usize) -> String {
-        self.filters[filter].path().display().to_string()
-    }
-
-    /// The filters that key `i` may be in, and the cascades that say no; behind each cascade
-    /// what it rests its answer on.
-    fn which(&self, answers: &Answers, i: usize) -> Vec<String> {
-        let says_yes: Vec<usize> = answers.which(i).collect();
-        let names = (0..self.filters.len()).filter_map(|filter| {
-            match self.asking.decided_by(answers, filter, i) {
-                Some(by) => Some(format!("{}:{by}", self.name(filter))),
-                None => says_yes.contains(&filter).then(|| self.name(filter)),
-            }
-        });
-        names.collect()
-    }
-
-    fn line_json(
-        &self,
-        batch: &Batch<Answers>,
-        i: usize,
-        number: u64,
-        line: &[u8],
-    ) -> serde_json::Value {
-        let mut value = json!({"line": number, "maybe": batch.out.any()[i]});
-        print::put_text(&mut value, "text", line);
-        if self.filters.len() > 1 {
-            value["filters"] = batch.out.which(i).map(|filter| self.name(filter)).collect();
-        }
-        if self.check.which {
-            value["which"] = self.which(&batch.out, i).into();
-        }
-        value
-    }
-
-    fn finish(&self) -> anyhow::Result<()> {
-        if self.check.count && !self.globals.quiet {
-            if self.globals.json {
-                return print::json(&json!({"lines": self.lines, "matched": self.matched}));
-            }
-            return print::out(&format!("{}\n", self.matched));
-        }
-        std::io::stdout().flush().context("writing to standard output")
-    }
 }

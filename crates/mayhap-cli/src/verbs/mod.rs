@@ -11,9 +11,12 @@ mod info;
 mod man;
 mod merge;
 pub mod plan;
+mod redis;
 mod remove;
 mod seen;
 mod verify;
+
+pub use build::wish::RATE;
 
 use crate::exit::Exit;
 use crate::globals::Globals;
@@ -34,6 +37,7 @@ pub enum Verb {
     Convert(convert::Convert),
     Bench(bench::Bench),
     Seen(seen::Seen),
+    Redis(redis::Redis),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -54,6 +58,7 @@ impl Verb {
             Verb::Convert(verb) => verb.run(globals),
             Verb::Bench(verb) => verb.run(globals),
             Verb::Seen(verb) => verb.run(globals),
+            Verb::Redis(verb) => verb.run(globals),
             Verb::Completions(verb) => verb.run(),
             Verb::Man(verb) => verb.run(),
         }

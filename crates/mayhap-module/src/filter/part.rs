@@ -261,6 +261,7 @@ fn insert_hashes(
         AnyFilter::Blocked(filter) => Blocked::insert_batch_new(filter, hashes, new),
         AnyFilter::Classic(filter) => Classic::insert_batch_new(filter, hashes, new),
         AnyFilter::Counting(filter) => Counting::insert_batch_new(filter, hashes, new),
+        AnyFilter::Sharded(filter) => filter.insert_batch_new(hashes, new),
         AnyFilter::Windowed(filter) => filter.insert_batch_new(hashes, now_ms, new),
         other => {
             let what = "is built from all keys at once: build it anew";

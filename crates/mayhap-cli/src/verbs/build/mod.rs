@@ -57,6 +57,10 @@ pub struct Build {
     #[arg(long, value_name = "KIND", default_value = "auto")]
     kind: KindArg,
 
+    /// Build it in so many pieces, for `mayhap redis load` to spread over a cluster
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    shards: Option<u32>,
+
     /// What a windowed filter remembers: so many keys (10M) or so long (24h)
     #[arg(long, value_name = "KEYS|TIME", value_parser = wish::span)]
     window: Option<wish::Span>,
@@ -150,6 +154,14 @@ impl Build {
 
     /// Whether two lists are to be told apart.
     fn is_cascade(&self) -> anyhow::Result<bool> {
+        let blocked = matches!(self.kind, KindArg::Auto | KindArg::Blocked);
+        if self.shards.is_some() && (!blocked || self.lists.are_named()) {
+            let kind = if self.lists.are_named() { "cascade".to_owned() } else { self.kind.name() };
+            return Err(refuse(
+                format!("--shards: a {kind} filter does not come in pieces"),
+                "leave out --kind: pieces are blocked filters; or leave out --shards",
+            ));
+        }
         match self.kind {
             KindArg::Cascade => Ok(true),
             KindArg::Auto => Ok(self.lists.are_named()),
@@ -188,11 +200,12 @@ impl Build {
             || self.keyed
             || self.key_file.is_named()
             || self.seed.is_some()
+            || self.shards.is_some()
             || !self.meta.is_empty();
         if ours {
             return Err(refuse(
                 format!("--format {format} is another program's filter: it has keys and a rate"),
-                "leave out --kind, --window, --generations, --memory, --keyed, --key-file, --seed and --meta",
+                "leave out --kind, --shards, --window, --generations, --memory, --keyed, --key-file, --seed and --meta",
             ));
         }
         let over = if self.force { Over::Anything } else { Over::Filters };

@@ -7,10 +7,12 @@ use crate::globals::Globals;
 use crate::kind::{GROWTH, KindArg};
 use crate::numbers;
 use crate::progress::Progress;
-use mayhap::sizing::{BlockedShape, ClassicShape, Layout, Plan, ScalableShape, hash_floor};
+use mayhap::sizing::{
+    BlockedShape, ClassicShape, Layout, Plan, ScalableShape, ShardedShape, hash_floor,
+};
 use mayhap::{
-    AnyFilter, Bitmap, Blocked, Classic, Counting, MIN_FPR, Native, Scalable, Spec, SpecError,
-    Window, Windowed,
+    AnyFilter, Bitmap, Blocked, Classic, Counting, MIN_FPR, Native, Scalable, Sharded, Spec,
+    SpecError, Window, Windowed,
 };
 use mayhap_store::keys::Reading;
 use std::time::Duration;
@@ -46,6 +48,8 @@ pub struct Wish {
     /// Where memory was given, and the bits are laid out to fit.
     bytes: Option<u64>,
     window: Window,
+    /// Pieces, where it is to be in some.
+    shards: Option<u32>,
 }
 
 impl Wish {
@@ -57,7 +61,7 @@ impl Wish {
             KindArg::Auto if build.window.is_some() || build.generations.is_some() => {
                 KindArg::Windowed
             }
-            KindArg::Auto if sized => KindArg::Blocked,
+            KindArg::Auto if sized || build.shards.is_some() => KindArg::Blocked,
             KindArg::Auto => KindArg::Scalable,
             kind => kind,
         };
@@ -67,10 +71,10 @@ impl Wish {
             }
             _ => Window::last_keys(build.generations()),
         };
-        let layout = kind.layout(build.generations());
+        let layout = layout(build, kind);
         let capacity = capacity(build, kind, reading, globals)?;
-        let mut wish =
-            Wish { kind, capacity, fpr: build.rate.unwrap_or(RATE), bytes: None, window };
+        let (fpr, shards) = (build.rate.unwrap_or(RATE), build.shards);
+        let mut wish = Wish { kind, capacity, fpr, bytes: None, window, shards };
         if let (None, Some(bytes), Some(layout)) = (build.rate, build.memory, layout) {
             let keys = capacity.max(1);
             wish.fpr = rate_in(layout, keys, bytes).hint(format!(
@@ -84,7 +88,9 @@ impl Wish {
 
     /// Fails where the filter would take more than it may.
     pub fn check_memory(&self, memory: MaxMemory) -> anyhow::Result<()> {
-        let Some(layout) = self.kind.layout(self.window.generations()) else { return Ok(()) };
+        let pieces = self.shards.map(|shards| Layout::Sharded { shards });
+        let layout = pieces.or_else(|| self.kind.layout(self.window.generations()));
+        let Some(layout) = layout else { return Ok(()) };
         if self.kind == KindArg::Fuse && self.capacity == 0 {
             return Ok(());
         }
@@ -103,6 +109,16 @@ impl Wish {
     /// The filter, with nothing in.
     pub fn empty(&self, scheme: Native) -> Result<AnyFilter, SpecError> {
         let (keys, bits) = (self.capacity, self.bytes.map(|bytes| bytes.saturating_mul(8)));
+        if let Some(shards) = self.shards {
+            let spec = self.spec(scheme)?;
+            return Ok(match bits {
+                Some(bits) => {
+                    let each = ShardedShape::for_bits(keys, bits, shards).each;
+                    Sharded::with_shape(spec, shards, each)?.into()
+                }
+                None => Sharded::new(spec, shards)?.into(),
+            });
+        }
         Ok(match (self.kind, bits) {
             (KindArg::Bitmap, _) => Bitmap::new().into(),
             (KindArg::Classic, Some(bits)) => {
@@ -124,6 +140,14 @@ impl Wish {
     }
 }
 
+/// How the bits are laid out.
+fn layout(build: &Build, kind: KindArg) -> Option<Layout> {
+    match build.shards {
+        Some(shards) => Some(Layout::Sharded { shards }),
+        None => kind.layout(build.generations()),
+    }
+}
+
 /// How many keys to make room for; 0 where the kind takes what comes.
 fn capacity(
     build: &Build,
@@ -137,7 +161,7 @@ fn capacity(
     if let Some(Span::Keys(keys)) = build.window {
         return Ok(keys);
     }
-    let Some(layout) = kind.layout(build.generations()) else { return Ok(0) };
+    let Some(layout) = layout(build, kind) else { return Ok(0) };
     if let (Some(fpr), Some(bytes)) = (build.rate, build.memory) {
         return Ok(Plan::for_keys(layout, fpr, bytes)?.keys());
     }
@@ -153,6 +177,10 @@ fn capacity(
     match kind {
         KindArg::Fuse => Ok(0),
         KindArg::Scalable => Ok(FIRST_KEYS),
+        _ if build.shards.is_some() => Err(refuse(
+            "the keys of a pipe cannot be counted, and pieces must know what they are made for",
+            "say how many will come with -n",
+        )),
         _ => Err(refuse(
             format!(
                 "the keys of a pipe cannot be counted, and a {} filter must know their number",

@@ -137,6 +137,7 @@ impl Facts {
         let used = percent(self.header.keys as f64 / capacity as f64);
         let layers = match (self.header.kind, self.header.leaves.len()) {
             (Kind::Scalable, layers) if layers > 1 => format!(", in {layers} layers"),
+            (Kind::Sharded, shards) => format!(", in {shards} shards"),
             _ => String::new(),
         };
         let used = if self.header.keys >= capacity {
@@ -259,6 +260,9 @@ impl Facts {
         {
             value["window"] =
                 json!({"generations": generations, "milliseconds": (ticks > 0).then_some(ticks)});
+        }
+        if header.kind == Kind::Sharded {
+            value["shards"] = header.leaves.len().into();
         }
         if let Some(cascade) = self.cascade() {
             value["cascade"] = cascade.json();

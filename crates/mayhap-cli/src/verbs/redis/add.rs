@@ -1,0 +1,165 @@
+//! `mayhap redis add URL KEY [INPUT…]`.
+
+use super::place::{Place, ShardsArg, WaitArg};
+use crate::clock::now_s;
+use crate::exit::{Exit, Hint};
+use crate::globals::Globals;
+use crate::keys::{KeyArgs, note, reading};
+use crate::numbers::{self, grouped, spoken};
+use crate::progress::Progress;
+use crate::signals::stop_on_signal;
+use crate::{print, secret, usage};
+use clap::Args;
+use mayhap::Spec;
+use mayhap::format::Notes;
+use mayhap_redis::{Descriptor, FilterError, Filters, Held, Sharded};
+use mayhap_store::keys::{Collecting, KeyBytes, Rules, Tally, Task};
+use serde_json::json;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Add keys to a filter on a server; with -n it is made if it is not there.
+///
+/// Adding twice is adding once, so that what was interrupted can be done again. A cluster may fail
+/// over or move slots meanwhile: what has no answer is sent again. With --wait-replicas 1 nothing
+/// counts as added before a replica has it.
+#[derive(Args)]
+pub struct Add {
+    #[command(flatten)]
+    place: Place,
+
+    /// If there is no such filter, make one with room for so many: 5000, 10M, 2G
+    #[arg(short = 'n', long = "keys", value_name = "KEYS", value_parser = numbers::count)]
+    capacity: Option<u64>,
+
+    /// How often a stranger may pass for a member in a filter that is made [default: 1%]
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = numbers::rate, requires = "capacity")]
+    rate: Option<f64>,
+
+    #[command(flatten)]
+    shards: ShardsArg,
+
+    #[command(flatten)]
+    wait: WaitArg,
+
+    #[command(flatten)]
+    keys: KeyArgs,
+}
+
+/// Bytes read at a time: a round trip is to be worth its while.
+const BLOCK_BYTES: usize = 1 << 20;
+
+impl Add {
+    pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
+        let Some(inputs) = self.keys.inputs() else { return Ok(usage::help_of("redis", "add")) };
+        let start = Instant::now();
+        let filters = self.place.connect_to_write(&self.wait)?;
+        let (list, rules) = self.open_or_make(&filters)?;
+        let reading = reading(inputs, &rules, globals).with_block_bytes(BLOCK_BYTES);
+        stop_on_signal(reading.watch());
+        let progress = Progress::of(reading.watch(), "add", false, globals);
+        let mut new = 0;
+        let tally = reading.run(&Adding(&list), |batch| {
+            if let Some(error) = batch.out.failed.take() {
+                return Err(anyhow::Error::from(error));
+            }
+            new += batch.out.new;
+            Ok(ControlFlow::Continue(()))
+        });
+        drop(progress);
+        let tally = tally?;
+        print::unparsed(tally.unparsed, &rules, globals);
+        self.say(&list, tally, new, start.elapsed(), globals)?;
+        Ok(Exit::Yes)
+    }
+
+    fn open_or_make(&self, filters: &Arc<Filters>) -> anyhow::Result<(Sharded, Rules)> {
+        if filters.look(self.place.key())? == Held::Nothing {
+            return self.make(filters);
+        }
+        let list = self.place.open(filters, &self.shards)?;
+        let rules = match list.about() {
+            Some(about) => self.keys.rules_of(about.notes())?,
+            None => self.keys.rules()?,
+        };
+        Ok((list, rules))
+    }
+
+    fn make(&self, filters: &Arc<Filters>) -> anyhow::Result<(Sharded, Rules)> {
+        let (key, rules) = (self.place.key(), self.keys.rules()?);
+        let Some(capacity) = self.capacity else {
+            return Err(FilterError::Missing { key: self.place.name() })
+                .hint("say how many keys will come with -n to make it; is the name right?");
+        };
+        let fpr = self.rate.unwrap_or(crate::verbs::RATE);
+        let Some(shards) = self.shards.shards else {
+            filters.reserve(key, capacity, fpr)?;
+            return Ok((Sharded::open(filters, key)?, rules));
+        };
+        let spec = Spec::new(capacity, fpr)?.with_secret(secret::random()?);
+        let notes = note(Notes::new().with_created(now_s()), &rules)?;
+        let about = Descriptor::new(spec, shards, notes)?;
+        Ok((Sharded::create(filters, key, about, false)?, rules))
+    }
+
+    fn say(
+        &self,
+        list: &Sharded,
+        tally: Tally,
+        new: u64,
+        took: Duration,
+        globals: &Globals,
+    ) -> anyhow::Result<()> {
+        let (name, lines, shards) = (self.place.name(), tally.records, list.keys().len());
+        if globals.json {
+            let seconds = took.as_secs_f64();
+            return print::json(&json!({
+                "key": name, "lines": lines, "unparsed": tally.unparsed, "new": new,
+                "shards": shards, "seconds": seconds,
+            }));
+        }
+        if !globals.quiet {
+            let shards = if shards > 1 { format!("{shards} shards, ") } else { String::new() };
+            anstream::eprintln!(
+                "added to {name}: {} lines, {} new keys, {shards}{}",
+                grouped(lines),
+                grouped(new),
+                spoken(took)
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Adds the keys of a block, on whichever thread has read it.
+struct Adding<'a>(&'a Sharded);
+
+/// What became of a block.
+#[derive(Default)]
+struct Added {
+    keys: KeyBytes,
+    new: u64,
+    failed: Option<FilterError>,
+}
+
+impl Task for Adding<'_> {
+    type Out = Added;
+
+    fn begin(&self, out: &mut Added) {
+        Collecting.begin(&mut out.keys);
+    }
+
+    fn key(&self, out: &mut Added, key: &[u8]) {
+        Collecting.key(&mut out.keys, key);
+    }
+
+    fn end(&self, out: &mut Added) {
+        let keys: Vec<&[u8]> = out.keys.iter().collect();
+        out.new = 0;
+        match self.0.add(&keys) {
+            Ok(new) => out.new = new.iter().filter(|new| **new).count() as u64,
+            Err(error) => out.failed = Some(error),
+        }
+    }
+}
