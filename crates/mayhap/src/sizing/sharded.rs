@@ -5,7 +5,7 @@ use super::BlockedShape;
 /// The most pieces: as many arrays as a file has.
 pub const MAX_SHARDS: u32 = 4096;
 /// How often any piece may get more keys than it has room for: ln of one in a billion.
-const LN_ODDS: f64 = -20.7;
+const LN_ODDS: f64 = -20.723_265_8;
 
 /// What a filter in pieces is made of: equal pieces, each for its share of the keys and for what
 /// chance may add to it.
