@@ -33,6 +33,12 @@ impl Part {
     #[inline]
     pub fn contains(&self, item: &[u8], now_ms: u64) -> bool {
         match self {
+            // The one that nearly everybody has. Its lines come at once, not one after another.
+            Part::Native(AnyFilter::Scalable(filter)) => {
+                let hash = filter.hash(item);
+                filter.prefetch(hash);
+                filter.contains_hash(hash)
+            }
             Part::Native(filter) => filter.contains_at(item, now_ms),
             Part::Compat(chain) => chain.contains(item),
         }
@@ -109,6 +115,11 @@ impl Part {
             self.grow(room_bytes)?;
         }
         match self {
+            Part::Native(AnyFilter::Scalable(filter)) => {
+                let hash = filter.hash(item);
+                filter.prefetch(hash);
+                Ok(filter.insert_hash(hash))
+            }
             Part::Native(filter) => Ok(filter.insert_at(item, now_ms)?),
             Part::Compat(chain) => chain.insert(item).map_err(|_| problem()),
         }
