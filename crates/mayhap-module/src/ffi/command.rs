@@ -83,6 +83,9 @@ fn answer<const ROW: usize>(ctx: *mut Ctx, strings: &[*mut Str], words: &[&[u8]]
     // SAFETY: context and strings are those of the running command.
     let mut keys = unsafe { ServerKeys::new(ctx, strings) };
     match (const { COMMANDS[ROW].run })(&mut keys, &args) {
+        // The most common one, told apart here: the others have memory to give back.
+        // SAFETY: the context is that of the running command.
+        Ok(Reply::Bool(yes)) => unsafe { (api().reply_bool)(ctx, yes.into()) },
         Ok(reply) => send(ctx, &reply),
         Err(error) => refuse(ctx, &error),
     }

@@ -371,7 +371,7 @@ impl<B: AsRef<[u8]>> Scalable<B> {
     /// Hash a key once, to ask or insert it later.
     #[inline]
     pub fn hash(&self, key: impl Key) -> Hash {
-        self.spec.scheme().hash(key)
+        self.spec.scheme_ref().hash(key)
     }
 
     /// How keys are hashed.
