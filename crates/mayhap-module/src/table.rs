@@ -223,7 +223,7 @@ pub const COMMANDS: &[Command] = &[
         name: "SCANDUMP",
         args: &[KEY, Arg::One("iterator", Value::Integer)],
         flags: &[Flag::ReadOnly],
-        cost: "O(b), b = bytes up to the end of the chunk",
+        cost: "O(b), b = bytes of the chunk; the last one sums the whole filter",
         about: "The next piece of a dump and the iterator to go on with; begin at 0, end at 0.",
         origin: Origin::Compatible,
         run: transfer::scandump,

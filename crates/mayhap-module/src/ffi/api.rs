@@ -2,6 +2,8 @@
 
 use std::ffi::{CStr, c_char, c_double, c_int, c_long, c_longlong, c_ulonglong, c_void};
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::{Acquire, Release};
 
 /// All went well.
 pub const OK: c_int = 0;
@@ -167,6 +169,8 @@ api! {
 pub type GetApi = unsafe extern "C" fn(*const c_char, *mut *mut c_void) -> c_int;
 
 static API: OnceLock<Api> = OnceLock::new();
+/// The same, found with one load: every command asks several times.
+static FOUND: AtomicPtr<Api> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Look one function up.
 ///
@@ -201,13 +205,16 @@ pub fn init(get: GetApi) -> Result<&'static Api, &'static CStr> {
         return Ok(api);
     }
     let api = Api::resolve(get)?;
-    Ok(API.get_or_init(|| api))
+    let api = API.get_or_init(|| api);
+    FOUND.store(std::ptr::from_ref(api).cast_mut(), Release);
+    Ok(api)
 }
 
 /// The server's functions. Nothing of ours runs before they are there.
 #[inline(always)]
 pub fn api() -> &'static Api {
-    API.get().expect("the module is loaded")
+    // SAFETY: null, or what `init` has stored, which lives for ever.
+    unsafe { FOUND.load(Acquire).as_ref() }.expect("the module is loaded")
 }
 
 /// The bytes of a server's string.

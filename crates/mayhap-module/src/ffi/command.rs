@@ -31,6 +31,8 @@ unsafe extern "C" fn call<const ROW: usize>(
     })
 }
 
+/// So many words are kept on the stack: a command about one item then costs as little as can be.
+const FEW_WORDS: usize = 8;
 /// The room that is kept from one command to the next.
 const KEPT_WORDS: usize = 4096;
 
@@ -39,44 +41,54 @@ thread_local! {
     static WORDS: RefCell<Vec<&'static [u8]>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Which row it is is known when compiling: its arity is a number then, and its handler is called
-/// directly.
-///
 /// # Safety
 ///
 /// `argv` must hold `argc` strings of the command that runs in `ctx`.
 #[inline]
 unsafe fn run<const ROW: usize>(ctx: *mut Ctx, argv: *mut *mut Str, argc: c_int) -> c_int {
-    let command = const { &COMMANDS[ROW] };
-    let (least, most) = const { COMMANDS[ROW].words() };
     // SAFETY: as the caller promises.
     let strings = unsafe { std::slice::from_raw_parts(argv, usize::try_from(argc).unwrap_or(0)) };
+    // SAFETY: the strings live until the command is done, and the words are forgotten before.
+    let word = |string: &*mut Str| unsafe { bytes_of::<'static>(*string) };
+    let mut few = [&[][..]; FEW_WORDS];
+    if let Some(few) = few.get_mut(..strings.len()) {
+        few.iter_mut().zip(strings).for_each(|(to, string)| *to = word(string));
+        return answer::<ROW>(ctx, strings, few);
+    }
     // Taken out rather than borrowed: a command may run inside of another's notification.
     let mut words = WORDS.take();
     words.clear();
-    words.reserve(strings.len());
-    // SAFETY: the strings live until the command is done, and the words are forgotten before.
-    words.extend(strings.iter().map(|string| unsafe { bytes_of::<'static>(*string) }));
-    let args = Args::new(&words);
-    if const { COMMANDS[ROW].must_be_asked() } && answers_for_keys(command, ctx, &args) {
-        return api::OK;
-    }
-    let status = if (least..=most).contains(&words.len()) {
-        // SAFETY: context and strings are those of the running command.
-        let mut keys = unsafe { ServerKeys::new(ctx, strings) };
-        match (const { COMMANDS[ROW].run })(&mut keys, &args) {
-            Ok(reply) => send(ctx, &reply),
-            Err(error) => refuse(ctx, &error),
-        }
-    } else {
-        refuse(ctx, &CommandError::Arity)
-    };
+    words.extend(strings.iter().map(word));
+    let status = answer::<ROW>(ctx, strings, &words);
     // A command of a million words is no reason to hold on to the room for them.
     if words.capacity() <= KEPT_WORDS {
         words.clear();
         WORDS.set(words);
     }
     status
+}
+
+/// Which row it is is known when compiling: its arity is a number then, and its handler is called
+/// directly.
+#[inline(always)]
+fn answer<const ROW: usize>(ctx: *mut Ctx, strings: &[*mut Str], words: &[&[u8]]) -> c_int {
+    let (command, args) = (const { &COMMANDS[ROW] }, Args::new(words));
+    if const { COMMANDS[ROW].must_be_asked() } && answers_for_keys(command, ctx, &args) {
+        return api::OK;
+    }
+    let (least, most) = const { COMMANDS[ROW].words() };
+    if !(least..=most).contains(&words.len()) {
+        return refuse(ctx, &CommandError::Arity);
+    }
+    // SAFETY: context and strings are those of the running command.
+    let mut keys = unsafe { ServerKeys::new(ctx, strings) };
+    match (const { COMMANDS[ROW].run })(&mut keys, &args) {
+        // The most common one, told apart here: the others have memory to give back.
+        // SAFETY: the context is that of the running command.
+        Ok(Reply::Bool(yes)) => unsafe { (api().reply_bool)(ctx, yes.into()) },
+        Ok(reply) => send(ctx, &reply),
+        Err(error) => refuse(ctx, &error),
+    }
 }
 
 /// Whether the server only wanted to know where the keys are.

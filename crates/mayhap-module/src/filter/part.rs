@@ -3,6 +3,7 @@
 use crate::CommandError;
 use mayhap::{AnyFilter, Blocked, Classic, Counting, Hash, Kind, Refused};
 use mayhap_foreign::redisbloom::{Chain, Link, Scaling};
+use std::cell::RefCell;
 
 /// Batches are cut to this many items, so that what is kept of one stays in cache.
 const BATCH: usize = 4096;
@@ -33,6 +34,12 @@ impl Part {
     #[inline]
     pub fn contains(&self, item: &[u8], now_ms: u64) -> bool {
         match self {
+            // The one that nearly everybody has. Its lines come at once, not one after another.
+            Part::Native(AnyFilter::Scalable(filter)) => {
+                let hash = filter.hash(item);
+                filter.prefetch(hash);
+                filter.contains_hash(hash)
+            }
             Part::Native(filter) => filter.contains_at(item, now_ms),
             Part::Compat(chain) => chain.contains(item),
         }
@@ -42,14 +49,13 @@ impl Part {
     pub fn contains_many(&self, items: &[&[u8]], now_ms: u64, answers: &mut Vec<bool>) {
         match self {
             Part::Native(filter) => match filter.scheme() {
-                Some(scheme) => {
-                    let mut hashes = Vec::with_capacity(items.len());
-                    scheme.hash_batch(items, &mut hashes);
-                    if filter.contains_batch_at(&hashes, now_ms, answers).is_err() {
+                Some(scheme) => with_hashes(|hashes| {
+                    scheme.hash_batch(items, hashes);
+                    if filter.contains_batch_at(hashes, now_ms, answers).is_err() {
                         answers.clear(); // cannot be: what has a scheme hashes
                         answers.resize(items.len(), false);
                     }
-                }
+                }),
                 None => {
                     answers.clear();
                     answers.extend(items.iter().map(|item| filter.contains(item)));
@@ -109,6 +115,11 @@ impl Part {
             self.grow(room_bytes)?;
         }
         match self {
+            Part::Native(AnyFilter::Scalable(filter)) => {
+                let hash = filter.hash(item);
+                filter.prefetch(hash);
+                Ok(filter.insert_hash(hash))
+            }
             Part::Native(filter) => Ok(filter.insert_at(item, now_ms)?),
             Part::Compat(chain) => chain.insert(item).map_err(|_| problem()),
         }
@@ -151,11 +162,12 @@ impl Part {
                 return chain.insert_batch_new(&hashes, new).map_err(|_| problem());
             }
         };
-        let mut hashes = Vec::new();
-        if let Some(scheme) = filter.scheme() {
-            scheme.hash_batch(items, &mut hashes);
-        }
-        insert_hashes(filter, &hashes, now_ms, new)
+        with_hashes(|hashes| {
+            if let Some(scheme) = filter.scheme() {
+                scheme.hash_batch(items, hashes);
+            }
+            insert_hashes(filter, hashes, now_ms, new)
+        })
     }
 
     /// Whether it hashes its items, so that they can be added in batches.
@@ -248,6 +260,22 @@ impl Part {
             Part::Compat(_) => "redisbloom",
         }
     }
+}
+
+thread_local! {
+    /// Room for the hashes of a batch, so that no command must ask the server for it.
+    static HASHES: RefCell<Vec<Hash>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Do something with room for hashes.
+fn with_hashes<T>(run: impl FnOnce(&mut Vec<Hash>) -> T) -> T {
+    let mut hashes = HASHES.take();
+    hashes.clear();
+    let done = run(&mut hashes);
+    if hashes.capacity() <= BATCH {
+        HASHES.set(hashes);
+    }
+    done
 }
 
 fn insert_hashes(

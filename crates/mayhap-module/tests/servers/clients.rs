@@ -37,7 +37,7 @@ fn clients_for_python_work_unmodified() {
 fn the_client_for_node_works_unmodified() {
     let modules = environment().join("node_modules/redis");
     if !modules.exists() {
-        // Node is no part of what the project promises to install.
+        // Only `cargo xtask test --live` and `soak` fetch Node where there is none.
         eprintln!("skipped: no {}", modules.display());
         return;
     }

@@ -250,6 +250,7 @@ fn the_keys_life_is_the_servers() {
         let info = client.say("INFO mayhap_stats").text();
         assert!(info.contains("mayhap_filters:"), "{info}");
         assert!(info.contains("mayhap_hits:1"), "{info}");
+        assert!(info.contains("mayhap_misses:1"), "{info}");
         // Those who watch a key hear of changes, and of nothing else.
         let mut watcher = server.client();
         watcher.say("WATCH k");

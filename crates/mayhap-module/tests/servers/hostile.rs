@@ -57,7 +57,7 @@ fn nothing_a_client_sends_ends_the_server() {
         }
         // Many items, a large one, none at all.
         let soak = std::env::var_os("MAYHAP_SOAK").is_some();
-        let (many, bytes) = if soak { (1_000_000, 511 << 20) } else { (100_000, 64 << 20) };
+        let (many, bytes) = if soak { (1_000_000, 512 << 20) } else { (100_000, 64 << 20) };
         let items: Vec<String> = (0..many).map(|item| item.to_string()).collect();
         let mut words = vec!["BF.MADD", "many"];
         words.extend(items.iter().map(String::as_str));

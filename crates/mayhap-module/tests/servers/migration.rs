@@ -28,6 +28,21 @@ fn load_chunks(client: &mut Client, case: &serde_json::Value, key: &str) -> Valu
     Value::ok()
 }
 
+/// What comes out by chunks is what RedisBloom wrote, so that it can be loaded there again.
+fn assert_chunks(client: &mut Client, case: &serde_json::Value, key: &str) {
+    let file = root().join("testdata/foreign").join(case["file"].as_str().unwrap());
+    let (bytes, mut at, mut iterator) = (fs::read(file).unwrap(), 0, 0);
+    for chunk in case["params"]["chunks"].as_array().unwrap() {
+        let got = client.say(&format!("BF.SCANDUMP {key} {iterator}")).array();
+        iterator = got[0].int();
+        assert_eq!(Some(iterator), chunk["iter"].as_i64(), "{key}");
+        let count = chunk["len"].as_u64().unwrap() as usize;
+        assert!(got[1].clone().bytes() == bytes[at..at + count], "{key}: chunk {iterator}");
+        at += count;
+    }
+    assert_eq!(client.say(&format!("BF.SCANDUMP {key} {iterator}")).array()[0], Value::Int(0));
+}
+
 /// The keys of a rule, but for those of padded ones.
 fn keys_of(rule: &serde_json::Value) -> Option<Vec<Vec<u8>>> {
     match rule["rule"].as_str()? {
@@ -73,6 +88,7 @@ fn redisblooms_filters_go_on_here() {
             // Both ways in, one filter; and the way out is the way in.
             let ours = client.say(&format!("DUMP {name}")).bytes();
             assert!(ours == client.say(&format!("DUMP {key}")).bytes(), "{name}");
+            assert_chunks(&mut client, &case, name);
             let items = case["params"]["bf_info"]["Number of items inserted"].as_i64();
             if let Some(items) = items {
                 assert_eq!(client.say(&format!("BF.CARD {name}")), Value::Int(items), "{name}");

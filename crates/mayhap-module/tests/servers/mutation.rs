@@ -1,7 +1,7 @@
 //! Dumps with a byte changed or an end cut off, their checksum mended: refused, or a filter that
 //! answers. A sample each time; all of them with `MAYHAP_SOAK`.
 
-use super::resp::{Client, Value};
+use super::resp::Client;
 use super::server::{Server, makes};
 
 /// CRC-64 of Redis: Jones, reflected.
@@ -28,7 +28,20 @@ const SUBJECTS: &[&str] = &[
     "BF.RESERVE k 0.01 20 LAST 20 GENERATIONS 2",
     "BF.RESERVE k 0.01 20 COMPAT",
     "BF.RESERVE k 0.01 20 COMPAT NONSCALING",
+    "BF.RESERVE k 0.01 20 KIND classic",
+    "BF.RESERVE k 0.01 20 WINDOW 60 GENERATIONS 2",
+    // Two parts: one of ours, and RedisBloom's beside it.
+    "BF.RESERVE k 0.01 20;BF.RESERVE other 0.01 20 COMPAT;BF.ADD other x;BF.MERGE k other LAYERS",
 ];
+
+/// Make the subject at `k`, with some items in it.
+fn make(client: &mut Client, subject: &str) {
+    client.say("FLUSHALL");
+    for line in subject.split(';') {
+        assert_eq!(client.say(line).error(), "", "{line}");
+    }
+    (0..20).for_each(|item| _ = client.say(&format!("BF.ADD k {item}")));
+}
 
 fn poke(client: &mut Client, key: &str) {
     for line in
@@ -49,9 +62,7 @@ fn mutated_dumps_do_no_harm() {
         let mut client = server.client();
         let (mut refused, mut taken) = (0, 0);
         for subject in SUBJECTS {
-            client.say("FLUSHALL");
-            assert_eq!(client.say(subject), Value::ok());
-            (0..20).for_each(|item| _ = client.say(&format!("BF.ADD k {item}")));
+            self::make(&mut client, subject);
             let payload = client.say("DUMP k").bytes();
             let mut try_one = |bytes: Vec<u8>| {
                 let words: [&[u8]; 5] = [b"RESTORE", b"m", b"0", &bytes, b"REPLACE"];
@@ -91,9 +102,7 @@ fn mutated_chunks_do_no_harm() {
         let mut server = Server::start(make, &[]);
         let mut client = server.client();
         for subject in SUBJECTS {
-            client.say("FLUSHALL");
-            client.say(subject);
-            (0..20).for_each(|item| _ = client.say(&format!("BF.ADD k {item}")));
+            self::make(&mut client, subject);
             let head = client.say("BF.SCANDUMP k 0").array().remove(1).bytes();
             let mut rest = client.say("BF.SCANDUMP k 1").array();
             let (data, iterator) = (rest.remove(1).bytes(), rest[0].int().to_string());

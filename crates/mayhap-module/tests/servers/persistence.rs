@@ -120,6 +120,11 @@ fn replicas_and_restarts_are_equal() {
         let ours = dumps(&mut client);
         assert_eq!(ours.len(), 21);
         assert!(ours["large"].0 == ours["loadedlarge"].0);
+        for (name, (dump, _)) in &ours {
+            assert_eq!(client.say(&format!("COPY {name} copy")), Value::Int(1), "{name}");
+            assert!(client.say("DUMP copy").bytes() == *dump, "copy of {name}");
+            client.say("DEL copy");
+        }
         // One that heard every command, with other settings; one that gets a whole copy.
         wait_for(&mut client, &early);
         assert_equal("replica by commands", &ours, &dumps(&mut early.client()));

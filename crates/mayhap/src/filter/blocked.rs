@@ -163,6 +163,18 @@ impl<B: AsRef<[u8]>> Blocked<B> {
         self.single.contains(lines(&self.bits), hash)
     }
 
+    /// Have memory fetch all that a lookup of this hash will read, while something else is done.
+    ///
+    /// For one key at a time whose lookup nothing else overlaps, and whose lines would be waited
+    /// for one after another. A loop over many keys is better off with
+    /// [`contains_batch`](Blocked::contains_batch), and one over strangers without any of this:
+    /// they are turned away by their first line.
+    #[inline]
+    pub fn prefetch(&self, hash: Hash) {
+        let lines = lines(&self.bits);
+        kernel::each_line(self.shape(), hash, |at, _| kernel::prefetch(lines, at));
+    }
+
     /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
         answers.clear();

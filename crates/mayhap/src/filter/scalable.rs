@@ -356,6 +356,13 @@ impl<B: AsRef<[u8]>> Scalable<B> {
         self.layers.iter().rev().any(|layer| layer.contains_hash(hash))
     }
 
+    /// Have memory fetch all that a lookup of this hash may read, in every layer: see
+    /// [`Blocked::prefetch`].
+    #[inline]
+    pub fn prefetch(&self, hash: Hash) {
+        self.layers.iter().for_each(|layer| layer.prefetch(hash));
+    }
+
     /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
         any_contains(self.layers.iter().rev(), hashes, answers);
@@ -364,7 +371,7 @@ impl<B: AsRef<[u8]>> Scalable<B> {
     /// Hash a key once, to ask or insert it later.
     #[inline]
     pub fn hash(&self, key: impl Key) -> Hash {
-        self.spec.scheme().hash(key)
+        self.spec.scheme_ref().hash(key)
     }
 
     /// How keys are hashed.

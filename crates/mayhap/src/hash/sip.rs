@@ -5,6 +5,7 @@
 //! each wait for the one before: four chains at once cost hardly more than one. This is the
 //! definition; `kernel::sip` says it faster where the machine has vectors.
 
+use core::cmp::Ordering;
 use core::fmt;
 
 /// The 128-bit secret of a keyed filter.
@@ -78,11 +79,19 @@ pub(crate) fn words_of(key: &[u8]) -> usize {
 /// Word number `at` of a key; 0 past the last.
 #[inline(always)]
 pub(crate) fn word(key: &[u8], at: usize) -> u64 {
-    match key.get(at * 8..).and_then(<[u8]>::first_chunk) {
-        Some(whole) => u64::from_le_bytes(*whole),
-        None if at == key.len() / 8 => last_word(key),
-        None => 0,
+    match at.cmp(&(key.len() / 8)) {
+        Ordering::Less => whole_word(key, at),
+        Ordering::Equal => last_word(key),
+        Ordering::Greater => 0,
     }
+}
+
+/// Word number `at` of a key, before the last; 0 elsewhere.
+#[inline(always)]
+pub(crate) fn whole_word(key: &[u8], at: usize) -> u64 {
+    key.get(at * 8..at * 8 + 8)
+        .and_then(<[u8]>::first_chunk)
+        .map_or(0, |whole| u64::from_le_bytes(*whole))
 }
 
 /// The bytes after the last whole word, and the length in the highest byte.
@@ -123,6 +132,14 @@ fn round<const N: usize>(v: &mut [[u64; N]; 4]) {
     }
 }
 
+/// A word of each message.
+#[inline(always)]
+fn take<const N: usize>(v: &mut [[u64; N]; 4], words: [u64; N]) {
+    (0..N).for_each(|i| v[3][i] ^= words[i]);
+    round(v);
+    (0..N).for_each(|i| v[0][i] ^= words[i]);
+}
+
 /// SipHash-1-3-128 of `N` keys: (first half, second half) of each.
 #[inline(always)]
 pub(crate) fn sip13_128<const N: usize>(keys: [&[u8]; N], secret: &Secret) -> [(u64, u64); N] {
@@ -130,13 +147,15 @@ pub(crate) fn sip13_128<const N: usize>(keys: [&[u8]; N], secret: &Secret) -> [(
     let counts = keys.map(words_of);
     let (least, most) =
         counts.iter().fold((usize::MAX, 0), |(l, m), count| (l.min(*count), m.max(*count)));
-    for at in 0..most {
-        let before = v;
-        let words = keys.map(|key| word(key, at));
-        (0..N).for_each(|i| v[3][i] ^= words[i]);
-        round(&mut v);
-        (0..N).for_each(|i| v[0][i] ^= words[i]);
-        if at >= least {
+    for at in 0..least - 1 {
+        take(&mut v, keys.map(|key| whole_word(key, at)));
+    }
+    if least == most {
+        take(&mut v, keys.map(last_word));
+    } else {
+        for at in least - 1..most {
+            let before = v;
+            take(&mut v, keys.map(|key| word(key, at)));
             // Shorter keys have ended: they stay as they were.
             for (v, before) in v.iter_mut().zip(before) {
                 for i in 0..N {

@@ -97,17 +97,24 @@ pub(crate) struct Single {
     /// vectors.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     simple: Option<&'static avx2::Table>,
+    /// Likewise, where a key has several lines.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    several: Option<&'static avx2::Table>,
     shape: BlockedShape,
 }
 
 impl Single {
     pub(crate) fn new(shape: BlockedShape) -> Single {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        let (simple, several) = {
+            let table = if has_avx2() { avx2::table(shape.probes_per_line) } else { None };
+            if shape.lines_per_key == 1 { (table, None) } else { (None, table) }
+        };
         Single {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            simple: match shape.lines_per_key {
-                1 if has_avx2() => avx2::table(shape.probes_per_line),
-                _ => None,
-            },
+            simple,
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            several,
             shape,
         }
     }
@@ -125,7 +132,20 @@ impl Single {
             // SAFETY: there is a table, so AVX2 was detected; the callee asks nothing else.
             return unsafe { avx2::one_contains(line, scalar::first_half(hash), table) };
         }
-        contains(lines, &self.shape, hash)
+        self.contains_otherwise(lines, hash)
+    }
+
+    /// Out of line: the common filter takes the short way above.
+    #[inline(never)]
+    fn contains_otherwise(&self, lines: &[Line], hash: Hash) -> bool {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if let Some(table) = self.several {
+            return ring::one_contains(lines, self.shape, hash, |line, hash| {
+                // SAFETY: there is a table, so AVX2 was detected; the callee asks nothing else.
+                unsafe { avx2::one_contains(line, scalar::first_half(*hash), table) }
+            });
+        }
+        dispatch!(contains(lines, self.shape, hash))
     }
 
     /// Set the key's bits; whether any was clear.
@@ -141,12 +161,6 @@ impl Single {
         }
         insert(lines, &self.shape, hash)
     }
-}
-
-/// May this key be in? Out of line: the common filter takes the short way above.
-#[inline(never)]
-fn contains(lines: &[Line], shape: &BlockedShape, hash: Hash) -> bool {
-    dispatch!(contains(lines, *shape, hash))
 }
 
 /// Set the key's bits; whether any was clear.

@@ -149,14 +149,17 @@ mod avx2 {
         }
         let start = secret.state().map(|word| _mm256_set1_epi64x(word as i64));
         let mut states = [start; 2];
-        for at in 0..least {
-            let words = vectors(keys.map(|key| sip::word(key, at)));
+        for at in 0..least - 1 {
+            let words = vectors(keys.map(|key| sip::whole_word(key, at)));
             states = [take(states[0], words[0]), take(states[1], words[1])];
         }
-        if least < most {
+        if least == most {
+            let words = vectors(keys.map(sip::last_word));
+            states = [take(states[0], words[0]), take(states[1], words[1])];
+        } else {
             // Shorter keys have ended: they stay as they are.
             let counts = vectors(counts.map(|count| count as u64));
-            for at in least..most {
+            for at in least - 1..most {
                 let words = vectors(keys.map(|key| sip::word(key, at)));
                 let now = _mm256_set1_epi64x(at as i64);
                 for i in 0..2 {
