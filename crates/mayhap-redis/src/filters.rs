@@ -23,6 +23,16 @@ pub enum Make {
 }
 
 impl Make {
+    /// By the commands there are: `UNSEEN` is ours alone, and valkey-bloom has no `SCANDUMP`.
+    fn by(known: &[bool]) -> Option<Make> {
+        match known {
+            [true, ..] => Some(Make::Mayhap),
+            [_, true, _] => Some(Make::RedisBloom),
+            [_, _, true] => Some(Make::ValkeyBloom),
+            _ => None,
+        }
+    }
+
     /// The name shown to people.
     pub const fn name(self) -> &'static str {
         match self {
@@ -84,14 +94,9 @@ impl Filters {
             Ok(_) => vec![],
             Err(what) => return Err(LinkError::Refused { what }.into()),
         };
-        let make = match known[..] {
-            [true, ..] => Make::Mayhap,
-            [_, true, _] => Make::RedisBloom,
-            [_, _, true] => Make::ValkeyBloom,
-            _ => {
-                let (address, prefix) = (router.name().to_owned(), prefix.to_owned());
-                return Err(FilterError::NoModule { address, prefix });
-            }
+        let Some(make) = Make::by(&known) else {
+            let (address, prefix) = (router.name().to_owned(), prefix.to_owned());
+            return Err(FilterError::NoModule { address, prefix });
         };
         Ok(Filters { router, prefix: prefix.to_owned(), make, wait: None })
     }
@@ -251,4 +256,48 @@ pub(crate) fn text(value: &Value) -> String {
 /// A key for people.
 pub(crate) fn shown(key: &[u8]) -> String {
     String::from_utf8_lossy(key).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mayhap_foreign::redisbloom::{Chain, Scaling};
+    use std::sync::Arc;
+
+    /// Of a server that nobody asks, because what it has is known.
+    fn on(make: Make) -> Arc<Filters> {
+        let (address, _) = Address::parse("redis://127.0.0.1:1").unwrap();
+        let router = Router::new(address, Duration::ZERO);
+        Arc::new(Filters { router, prefix: "BF".to_owned(), make, wait: None })
+    }
+
+    #[test]
+    fn modules_are_known_by_their_commands() {
+        let make = |known: [bool; 3]| Make::by(&known);
+        assert_eq!(make([true, true, true]), Some(Make::Mayhap));
+        assert_eq!(make([false, true, true]), Some(Make::RedisBloom));
+        assert_eq!(make([false, false, true]), Some(Make::ValkeyBloom));
+        assert_eq!(make([false; 3]), None);
+        assert_eq!(Make::by(&[]), None);
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_told_before_anybody_is_asked() {
+        let paired = |error: Result<(), FilterError>| match error {
+            Err(FilterError::Pairing { what, .. }) => Err(what),
+            Err(FilterError::Link(_)) => Ok(()), // it got as far as the server
+            other => panic!("{other:?}"),
+        };
+        let load_ours = |make| paired(on(make).load_file(b"f", b"", None, false, &|_| ()));
+        assert!(load_ours(Make::RedisBloom).unwrap_err().contains("RedisBloom"));
+        assert!(load_ours(Make::ValkeyBloom).unwrap_err().contains("valkey-bloom"));
+        assert_eq!(load_ours(Make::Mayhap), Ok(()));
+        let chain = Chain::reserve(100, 0.01, Scaling::Fixed).unwrap();
+        let load_theirs = |make| paired(on(make).load_chain(b"f", &chain, false, &|_| ()));
+        assert!(load_theirs(Make::ValkeyBloom).is_err());
+        assert_eq!([Make::RedisBloom, Make::Mayhap].map(load_theirs), [Ok(()), Ok(())]);
+        let save = |make| paired(on(make).save(b"f", &mut Vec::new(), &|_| ()).map(drop));
+        assert!(save(Make::ValkeyBloom).is_err());
+        assert_eq!([Make::RedisBloom, Make::Mayhap].map(save), [Ok(()), Ok(())]);
+    }
 }

@@ -54,6 +54,12 @@ impl FormatArg {
     }
 }
 
+impl From<FormatArg> for FormatArgs {
+    fn from(format: FormatArg) -> FormatArgs {
+        FormatArgs { format, ..FormatArgs::default() }
+    }
+}
+
 impl FormatArgs {
     /// The format that was named.
     pub fn named(&self) -> Option<Format> {

@@ -37,7 +37,15 @@ fn filters_of_ours_go_there_and_come_back_the_same() {
             let file = filter.encode(&Notes::new());
             let moved = AtomicU64::new(0);
             let count = |bytes| _ = moved.fetch_add(bytes, Relaxed);
-            filters.load_file(key.as_bytes(), &file, secret, false, &count).unwrap();
+            // While it is on its way it has another name, which does not stay.
+            let look = |bytes| {
+                count(bytes);
+                let mut client = server.client();
+                assert_eq!(client.say(&format!("EXISTS {key}")), Value::Int(0));
+                let temp = client.say("KEYS *:loading-*").array().remove(0).text();
+                assert!((3500..=3600).contains(&client.say(&format!("TTL {temp}")).int()));
+            };
+            filters.load_file(key.as_bytes(), &file, secret, false, &look).unwrap();
             assert_eq!(moved.swap(0, Relaxed), file.len() as u64);
             assert_eq!(filters.look(key.as_bytes()), Ok(Held::Filter));
             assert_eq!(server.client().say(&format!("TTL {key}")), Value::Int(-1));

@@ -8,7 +8,7 @@ use crate::keys::{is_reserved, key_type};
 use crate::numbers::{bytes, grouped, percent};
 use crate::print::{self, TITLE, bar, styled};
 use clap::Args;
-use mayhap_redis::{Info as Facts, Sharded};
+use mayhap_redis::{Descriptor, Info as Facts, Sharded};
 use serde_json::{Map, Value, json};
 
 /// Show what a filter on a server is, how full, and how often it errs now.
@@ -73,7 +73,7 @@ impl Info {
         if let Some(keyed) = facts.keyed {
             line("keyed", if keyed { "yes" } else { "no" }.to_owned());
         }
-        if let Some(notes) = list.about().map(|about| about.notes()) {
+        if let Some(notes) = list.about().map(Descriptor::notes) {
             let normaliser =
                 if notes.normaliser().is_empty() { "none" } else { notes.normaliser() };
             line("normaliser", normaliser.to_owned());
@@ -109,7 +109,7 @@ impl Info {
             "fill": facts.fill,
             "module": make,
         });
-        if let Some(notes) = list.about().map(|about| about.notes()) {
+        if let Some(notes) = list.about().map(Descriptor::notes) {
             let meta: Map<String, Value> = notes
                 .pairs()
                 .filter(|(name, _)| !is_reserved(name))

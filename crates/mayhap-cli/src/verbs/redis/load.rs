@@ -3,7 +3,7 @@
 use super::place::{Place, ShardsArg, WaitArg};
 use crate::exit::{Exit, refuse};
 use crate::filter_file::FilterFile;
-use crate::foreign::FormatArgs;
+use crate::foreign::{FormatArg, FormatArgs};
 use crate::globals::Globals;
 use crate::keys::key_type;
 use crate::numbers::{bytes, grouped, spoken};
@@ -52,7 +52,7 @@ pub struct Load {
     key_file: KeyFile,
 
     #[command(flatten)]
-    format: FormatArgs,
+    format: FormatArg,
 }
 
 /// What was loaded.
@@ -68,9 +68,15 @@ impl Load {
         let mapped = map::bytes(&self.file)?;
         let moved = Arc::new(AtomicU64::new(0));
         let total = mapped.as_ref().len() as u64;
-        let loaded = match self.format.format_of(&self.file, &mapped)? {
+        let loaded = match FormatArgs::from(self.format).format_of(&self.file, &mapped)? {
             None => self.native(mapped, &moved, total, globals)?,
             Some(Format::Redisbloom) => self.redisbloom(&mapped, &moved, total, globals)?,
+            Some(Format::Mayhap) => {
+                return Err(refuse(
+                    format!("{}: another program's filter in a file of ours", self.file.display()),
+                    "if it is RedisBloom's, `mayhap convert --to redisbloom` takes it out",
+                ));
+            }
             Some(format) => {
                 return Err(refuse(
                     format!("{}: servers hold no {format} filters", self.file.display()),
