@@ -17,6 +17,9 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
             test.env("MAYHAP_SOAK", "1"); // tests that can grow look for it
             test
         }),
+        Step::command("connections behind TLS", || {
+            cargo("test -p mayhap-redis --features async-tls --test tls")
+        }),
         Step::new("the oldest compiler promised", oldest_rust),
     ];
     steps.extend(live::steps());

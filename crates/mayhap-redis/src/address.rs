@@ -43,7 +43,7 @@ impl Address {
             _ => return refuse(),
         };
         if plain == "rediss" && !cfg!(feature = "tls") {
-            let need = "this build has no TLS (feature `tls` of mayhap-redis)";
+            let need = "this build has no TLS; build it with `--features tls`";
             return Err(LinkError::Address { got: shown(base), need });
         }
         let mut answer_within = Duration::from_secs(5);

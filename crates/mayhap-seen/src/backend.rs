@@ -65,8 +65,8 @@ pub trait Backend: Send + Sync {
     /// Forget an owner; true if there was something to forget.
     fn forget(&self, owner: &[u8]) -> Result<bool, SeenError>;
 
-    /// Remember also what this list remembers.
-    fn merge(&self, owner: &[u8], list: List) -> Result<(), SeenError>;
+    /// Remember also what these lists of these owners remember.
+    fn merge(&self, lists: Vec<(&[u8], List)>) -> Result<(), SeenError>;
 
     /// Visit all owners, with the bytes that each list takes.
     fn each(&self, visit: &mut Visit<'_>) -> Result<(), SeenError>;
@@ -101,8 +101,8 @@ impl<B: Backend + ?Sized> Backend for Box<B> {
         (**self).forget(owner)
     }
 
-    fn merge(&self, owner: &[u8], list: List) -> Result<(), SeenError> {
-        (**self).merge(owner, list)
+    fn merge(&self, lists: Vec<(&[u8], List)>) -> Result<(), SeenError> {
+        (**self).merge(lists)
     }
 
     fn each(&self, visit: &mut Visit<'_>) -> Result<(), SeenError> {

@@ -13,26 +13,23 @@ use std::collections::HashSet;
 /// It is salted with the owner. Two ids that collide do so for one owner only; with one hash for
 /// all, an article that collides with a popular one would be hidden from nearly everybody.
 pub fn hash_ids<I: AsRef<[u8]>>(owner: &[u8], ids: &[I]) -> Vec<Hash> {
-    let salted = salted(owner);
+    let salted = Native::seeded(Native::seeded(0).hash_bytes(owner).0);
     ids.iter().map(|id| salted.hash_bytes(id.as_ref())).collect()
 }
 
-fn salted(owner: &[u8]) -> Native {
-    Native::seeded(Native::seeded(0).hash_bytes(owner).0)
-}
-
 /// Those of the candidates that are neither seen nor on offer, in order.
-///
-/// Hashed on the way: with a thousand candidates, what is not written down is the fastest.
 pub(crate) fn unseen<'a, I: AsRef<[u8]>>(
     owner: &[u8],
     candidates: &'a [I],
     view: &View,
 ) -> Vec<&'a I> {
-    let salted = salted(owner);
+    if view.is_empty() {
+        return candidates.iter().collect();
+    }
+    // Hashed all at once: a short loop without a guess in it is the fastest.
+    let hashes = if view.needs_hashes() { hash_ids(owner, candidates) } else { vec![] };
     let mut unseen = Vec::with_capacity(candidates.len());
-    let hashes = candidates.iter().map(|id| salted.hash_bytes(id.as_ref()));
-    view.ask(candidates, hashes, |id, marked, offered| {
+    view.ask(candidates, &hashes, |id, marked, offered| {
         if !marked && !offered {
             unseen.push(id);
         }
@@ -70,7 +67,7 @@ impl<'a> Call<'a> {
         match before {
             Before::List(view) => {
                 let mut at = 0;
-                view.ask(&self.ids, self.hashes.iter().copied(), |_, marked, offered| {
+                view.ask(&self.ids, &self.hashes, |_, marked, offered| {
                     answer(at, marked, offered);
                     at += 1;
                 });

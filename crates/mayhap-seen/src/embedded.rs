@@ -196,8 +196,9 @@ impl Backend for Embedded {
         Ok(self.submit(Work::Forget(owner.to_vec()))?.count > 0)
     }
 
-    fn merge(&self, owner: &[u8], list: List) -> Result<(), SeenError> {
-        self.submit(Work::Merge(owner.to_vec(), list)).map(drop)
+    fn merge(&self, lists: Vec<(&[u8], List)>) -> Result<(), SeenError> {
+        let lists = lists.into_iter().map(|(owner, list)| (owner.to_vec(), list)).collect();
+        self.submit(Work::Merge(lists)).map(drop)
     }
 
     fn each(&self, visit: &mut Visit<'_>) -> Result<(), SeenError> {

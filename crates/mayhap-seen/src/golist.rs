@@ -43,12 +43,12 @@ impl GoList {
         GoList { slices: slices.collect(), offers, bytes }
     }
 
-    /// For each id, whether it is marked and whether it is on offer. Without offers no hash is
-    /// asked for.
+    /// For each id, whether it is marked and whether it is on offer. Without offers there need be
+    /// no hashes.
     pub(crate) fn ask<'a, I: AsRef<[u8]>>(
         &self,
         ids: &'a [I],
-        mut hashes: impl Iterator<Item = Hash>,
+        hashes: &[Hash],
         mut answer: impl FnMut(&'a I, bool, bool),
     ) {
         // One step for all ids before the next: with nothing to guess in between, a processor
@@ -66,8 +66,8 @@ impl GoList {
         let mut marked = vec![false; ids.len()];
         seconds.into_iter().for_each(|pair| marked[pair.0] = is_marked(pair));
         let has_offers = !self.offers.is_empty();
-        for (id, marked) in ids.iter().zip(marked) {
-            let offered = has_offers && hashes.next().is_some_and(|h| self.offers.contains(h));
+        for (at, (id, marked)) in ids.iter().zip(marked).enumerate() {
+            let offered = has_offers && hashes.get(at).is_some_and(|h| self.offers.contains(*h));
             answer(id, marked, offered);
         }
     }

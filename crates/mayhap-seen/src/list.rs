@@ -145,21 +145,18 @@ impl List {
         self.offers.iter().any(|offer| offer.hashes.binary_search(&hash.0).is_ok())
     }
 
-    /// For each of so many hashes whether it is marked, and whether it is on offer.
-    pub(crate) fn ask(
-        &self,
-        questions: usize,
-        hashes: impl Iterator<Item = Hash>,
-        mut answer: impl FnMut(bool, bool),
-    ) {
+    /// For each hash whether it is marked, and whether it is on offer.
+    pub(crate) fn ask(&self, hashes: &[Hash], mut answer: impl FnMut(bool, bool)) {
         // Few questions are answered by searching before a sieve is made; offers are rare.
-        if (questions as u64) * 8 < self.ids() || !self.offers.is_empty() {
-            hashes.for_each(|hash| answer(self.is_marked(hash), self.is_offered(hash)));
+        if (hashes.len() as u64) * 8 < self.ids() || !self.offers.is_empty() {
+            hashes.iter().for_each(|hash| answer(self.is_marked(*hash), self.is_offered(*hash)));
             return;
         }
         let mut sieve = Sieve::new(self.ids());
         self.slices.iter().for_each(|slice| slice.trace(&mut sieve));
-        hashes.for_each(|hash| answer(sieve.may_hold(hash) && self.is_marked(hash), false));
+        for hash in hashes {
+            answer(sieve.may_hold(*hash) && self.is_marked(*hash), false);
+        }
     }
 
     /// Do something, at this moment, to these ids.

@@ -158,16 +158,20 @@ impl Backend for Redis {
         self.plan.forgotten(&replies)
     }
 
-    fn merge(&self, owner: &[u8], list: List) -> Result<(), SeenError> {
+    fn merge(&self, mut lists: Vec<(&[u8], List)>) -> Result<(), SeenError> {
         for _ in 0..plan::TRIES {
-            let replies = self.pool.ask_again(&self.plan.reading(&[owner])).map_err(error)?;
-            let request = self.plan.merging(owner, &list, replies, self.now())?;
-            let replies = self.pool.ask(&[request]).map_err(error)?;
-            if self.plan.is_merged(&replies)? {
+            let owners: Vec<&[u8]> = lists.iter().map(|(owner, _)| *owner).collect();
+            let replies = self.pool.ask_again(&self.plan.reading(&owners)).map_err(error)?;
+            let requests = self.plan.merging(&lists, replies, self.now())?;
+            let replies = self.pool.ask(&requests).map_err(error)?;
+            let merged = self.plan.merged(&replies)?;
+            let mut merged = merged.into_iter();
+            lists.retain(|_| !merged.next().unwrap_or(false));
+            if lists.is_empty() {
                 return Ok(());
             }
         }
-        Err(SeenError::Contended { owner: owner.to_vec(), tries: plan::TRIES })
+        Err(SeenError::Contended { owner: lists[0].0.to_vec(), tries: plan::TRIES })
     }
 
     fn each(&self, visit: &mut Visit<'_>) -> Result<(), SeenError> {

@@ -172,11 +172,23 @@ impl<B: Backend> Seen<B> {
 
     /// Remember also what exported bytes remember, as far as the policy has room.
     pub fn import(&self, owner: &[u8], bytes: &[u8]) -> Result<(), SeenError> {
-        check_owner(self.policy(), owner)?;
+        self.import_many(&[(owner, bytes)])
+    }
+
+    /// [`import`](Seen::import) for many owners at once: one commit, or one trip there and one back
+    /// for all. If any of it cannot be read, nothing is done.
+    pub fn import_many(&self, exported: &[(&[u8], &[u8])]) -> Result<(), SeenError> {
         let now = self.backend.now();
-        let (list, _) = record::decode(bytes, self.policy(), now)
-            .map_err(|error| SeenError::record(owner, error))?;
-        if list.is_empty() { Ok(()) } else { self.backend.merge(owner, list) }
+        let mut lists = Vec::with_capacity(exported.len());
+        for (owner, bytes) in exported {
+            check_owner(self.policy(), owner)?;
+            let (list, _) = record::decode(bytes, self.policy(), now)
+                .map_err(|error| SeenError::record(owner, error))?;
+            if !list.is_empty() {
+                lists.push((*owner, list));
+            }
+        }
+        if lists.is_empty() { Ok(()) } else { self.backend.merge(lists) }
     }
 
     /// One owner in numbers; nothing if there is no list.

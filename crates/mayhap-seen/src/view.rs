@@ -45,6 +45,15 @@ impl View {
         }
     }
 
+    /// Whether questions need our hashes of the ids.
+    pub(crate) fn needs_hashes(&self) -> bool {
+        match self {
+            View::List(_) => true,
+            #[cfg(feature = "redis")]
+            View::Go(list) => !list.offers().is_empty(),
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             View::List(list) => list.is_empty(),
@@ -57,14 +66,16 @@ impl View {
     pub(crate) fn ask<'a, I: AsRef<[u8]>>(
         &self,
         ids: &'a [I],
-        hashes: impl Iterator<Item = Hash>,
+        hashes: &[Hash],
         mut answer: impl FnMut(&'a I, bool, bool),
     ) {
         match self {
             View::List(list) => {
                 let mut ids = ids.iter();
-                list.ask(ids.len(), hashes, |marked, offered| {
-                    ids.next().into_iter().for_each(|id| answer(id, marked, offered));
+                list.ask(hashes, |marked, offered| {
+                    if let Some(id) = ids.next() {
+                        answer(id, marked, offered);
+                    }
                 });
             }
             #[cfg(feature = "redis")]

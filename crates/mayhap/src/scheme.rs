@@ -5,7 +5,9 @@
 //! meaning, and a better rule gets a new one.
 
 use crate::Key;
-use crate::hash::{Hash, Secret, reduce, sip13_128, turned, xxh3_64, xxh3_64_of_eight};
+use crate::hash::{
+    Hash, Secret, reduce, sip13_128, turned, xxh3_64, xxh3_64_of_eight, xxh3_64_of_nine_to_sixteen,
+};
 
 /// The frozen number of a scheme.
 ///
@@ -198,7 +200,10 @@ impl Scheme for Native {
 fn seeded(bytes: &[u8], seed: u64, turned: u64) -> Hash {
     match bytes.try_into() {
         Ok(eight) => Hash(xxh3_64_of_eight(eight, turned)),
-        Err(_) => Hash(xxh3_64(bytes, seed)),
+        Err(_) => {
+            let short = xxh3_64_of_nine_to_sixteen(bytes, seed);
+            Hash(short.unwrap_or_else(|| xxh3_64(bytes, seed)))
+        }
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Job {
 pub(super) enum Work {
     Change(Vec<OwnedChange>),
     Forget(Vec<u8>),
-    Merge(Vec<u8>, List),
+    Merge(Vec<(Vec<u8>, List)>),
     Sweep,
     Flush,
 }
@@ -166,12 +166,17 @@ impl Writer {
                 let gone = lists.remove(owner.as_slice()).map_err(away)?;
                 reply.count = gone.is_some().into();
             }
-            Work::Merge(owner, other) => {
-                let before = self.read(lists, owner, now)?;
-                let is_new = before.is_none();
-                let mut list = before.unwrap_or_default();
-                list.merge(other.clone(), &self.policy, now);
-                self.write(lists, ends, owner, &list, is_new)?;
+            Work::Merge(others) => {
+                for (owner, _) in others {
+                    self.read(lists, owner, now)?;
+                }
+                for (owner, other) in others {
+                    let before = self.read(lists, owner, now)?;
+                    let is_new = before.is_none();
+                    let mut list = before.unwrap_or_default();
+                    list.merge(other.clone(), &self.policy, now);
+                    self.write(lists, ends, owner, &list, is_new)?;
+                }
             }
             Work::Sweep | Work::Flush => {}
         }

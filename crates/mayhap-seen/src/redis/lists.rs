@@ -135,7 +135,7 @@ impl Try {
         let view = standing.view(plan, change.owner, now)?;
         let (mut ids, mut hashes) = (vec![], vec![]);
         let mut places = change.hashes.iter();
-        view.ask(change.ids, change.hashes.iter().copied(), |id, is_marked, is_offered| {
+        view.ask(change.ids, change.hashes, |id, is_marked, is_offered| {
             let hash = places.next();
             if change.deed == Deed::Mark || !(is_marked || is_offered) {
                 ids.push(*id);

@@ -144,20 +144,22 @@ impl Plan {
         }
     }
 
+    /// Given what `reading` told of their owners.
     pub fn merging(
         &self,
-        owner: &[u8],
-        other: &List,
+        lists: &[(&[u8], List)],
         replies: Vec<Reply>,
         now: Seconds,
-    ) -> Result<Request, SeenError> {
+    ) -> Result<Vec<Request>, SeenError> {
         match self.layout {
             Layout::Compact => {
-                let reply = replies.into_iter().next().unwrap_or(Ok(Value::Nil));
-                let (mut list, old) = compact::list(self, owner, reply, now)?;
-                list.merge(other.clone(), &self.policy, now);
-                let new = record::encode(&list);
-                Ok(compact::replacing(self, owner, &old, &new, self.ttl(0)))
+                let merge = |((owner, other), reply): (&(&[u8], List), Reply)| {
+                    let (mut list, old) = compact::list(self, owner, reply, now)?;
+                    list.merge(other.clone(), &self.policy, now);
+                    let new = record::encode(&list);
+                    Ok(compact::replacing(self, owner, &old, &new, self.ttl(0)))
+                };
+                lists.iter().zip(replies).map(merge).collect()
             }
             Layout::List => Err(SeenError::Layout {
                 what: "a list of Go filters takes no imports: its filters cannot hold our ids; import into layout=compact",
@@ -165,11 +167,13 @@ impl Plan {
         }
     }
 
-    pub fn is_merged(&self, replies: &[Reply]) -> Result<bool, SeenError> {
-        match replies {
-            [Ok(Value::Int(done))] => Ok(*done == 1),
-            replies => Err(strange("merge", replies)),
-        }
+    /// Which of them got through.
+    pub fn merged(&self, replies: &[Reply]) -> Result<Vec<bool>, SeenError> {
+        let merged = |reply: &Reply| match reply {
+            Ok(Value::Int(done)) => Ok(*done == 1),
+            reply => Err(strange("merge", std::slice::from_ref(reply))),
+        };
+        replies.iter().map(merged).collect()
     }
 }
 

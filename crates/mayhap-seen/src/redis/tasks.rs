@@ -146,11 +146,12 @@ impl AsyncSeen {
         if list.is_empty() {
             return Ok(());
         }
+        let lists = [(owner, list)];
         for _ in 0..TRIES {
             let replies = self.pool.ask(&self.plan.reading(&[owner])).await.map_err(error)?;
-            let request = self.plan.merging(owner, &list, replies, now)?;
-            let replies = self.pool.ask(&[request]).await.map_err(error)?;
-            if self.plan.is_merged(&replies)? {
+            let requests = self.plan.merging(&lists, replies, now)?;
+            let replies = self.pool.ask(&requests).await.map_err(error)?;
+            if self.plan.merged(&replies)? == [true] {
                 return Ok(());
             }
         }

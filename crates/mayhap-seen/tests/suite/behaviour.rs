@@ -1,7 +1,7 @@
 //! What every store must do, one promise a test.
 
 use crate::stores::{Kind, all};
-use mayhap_seen::{Explanation, Policy, SeenError};
+use mayhap_seen::{Backend, Explanation, Policy, Seen, SeenError};
 
 fn ids(range: std::ops::Range<u32>) -> Vec<String> {
     range.map(|id| format!("article-{id:06}")).collect()
@@ -179,6 +179,29 @@ fn lists_move_from_store_to_store() {
     assert!(there.seen.unseen(b"user", &shown).unwrap().is_empty());
     assert!(there.seen.unseen(b"user", &["there"]).unwrap().is_empty());
     assert_eq!(there.seen.stats_of(b"user").unwrap().unwrap().slices, 4);
+    for owner in [&b"user-2"[..], b"user-3"] {
+        here.seen.mark(owner, &[owner]).unwrap();
+    }
+    let (mut lists, mut back) = (vec![], vec![]);
+    let keep = |lists: &mut Vec<_>, owner: &[u8], list: Vec<u8>| lists.push((owner.to_vec(), list));
+    here.seen.export_all(|owner, list| Ok(keep(&mut lists, owner, list))).unwrap();
+    let many = |lists: &[(Vec<u8>, Vec<u8>)], seen: &Seen<Box<dyn Backend>>| {
+        let lists: Vec<(&[u8], &[u8])> = lists.iter().map(|(o, l)| (&o[..], &l[..])).collect();
+        seen.import_many(&lists)
+    };
+    many(&lists, &there.seen).unwrap();
+    there.seen.export_all(|owner, list| Ok(keep(&mut back, owner, list))).unwrap();
+    assert_eq!((lists.len(), back.len()), (3, 3));
+    many(&back, &here.seen).unwrap();
+    for seen in [&here.seen, &there.seen] {
+        assert!(seen.unseen(b"user-3", &[b"user-3"]).unwrap().is_empty());
+        assert!(seen.unseen(b"user", &shown).unwrap().is_empty());
+    }
+    // One that cannot be read, and nothing is done.
+    lists.push((b"user-4".to_vec(), b"nonsense".to_vec()));
+    lists.insert(0, (b"user-5".to_vec(), lists[1].1.clone()));
+    assert!(many(&lists, &here.seen).is_err());
+    assert_eq!(here.seen.stats().unwrap().owners, 3);
     assert_eq!(here.seen.export(b"nobody").unwrap(), None);
     let error = there.seen.import(b"user", b"nonsense").unwrap_err();
     assert!(matches!(error, SeenError::Record { .. }), "{error}");

@@ -14,6 +14,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
+/// Lists that go to the store together.
+const AT_ONCE: usize = 500;
+
 /// Print one list, or all.
 pub fn export(lists: &Lists, owner: Option<OsString>) -> anyhow::Result<Exit> {
     let mut out = BufWriter::new(std::io::stdout().lock());
@@ -51,24 +54,40 @@ pub fn import(lists: &Lists, file: &Path, globals: &Globals) -> anyhow::Result<E
     } else {
         Box::new(BufReader::new(File::open(file).with_context(|| name.to_string())?))
     };
-    let mut count = 0u64;
+    let mut count = 0;
+    let mut batch: Vec<(Vec<u8>, Vec<u8>)> = vec![];
     for (at, line) in input.lines().enumerate() {
         let line = line.with_context(|| format!("reading {name}"))?;
-        let Some((owner, list)) = parse(&line) else {
+        let Some(pair) = parse(&line) else {
+            add(lists, &mut batch)?;
             return Err(refuse(
                 format!("{name}:{}: not a line of `mayhap seen export`", at + 1),
                 "the lines before it are imported, and importing them again does no harm",
             ));
         };
-        lists.import(&owner, &list).with_context(|| format!("{name}:{}", at + 1))?;
-        count += 1;
+        batch.push(pair);
+        count += 1u64;
+        if batch.len() == AT_ONCE {
+            add(lists, &mut batch)
+                .with_context(|| format!("{name}, lines {} to {}", at + 2 - AT_ONCE, at + 1))?;
+        }
     }
+    add(lists, &mut batch).with_context(|| name.to_string())?;
     if globals.json {
         print::json(&json!({"lists": count}))?;
     } else if !globals.quiet {
         print::out(&format!("{count}\n"))?;
     }
     Ok(Exit::Yes)
+}
+
+/// Import all, and be empty again.
+fn add(lists: &Lists, batch: &mut Vec<(Vec<u8>, Vec<u8>)>) -> anyhow::Result<()> {
+    let exported: Vec<(&[u8], &[u8])> =
+        batch.iter().map(|(owner, list)| (owner.as_slice(), list.as_slice())).collect();
+    lists.import_many(&exported)?;
+    batch.clear();
+    Ok(())
 }
 
 fn parse(line: &str) -> Option<(Vec<u8>, Vec<u8>)> {
