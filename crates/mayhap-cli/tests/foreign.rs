@@ -225,3 +225,112 @@ fn integers_and_utf16_are_hashed_as_java_does() {
     let error = refusal(&["check", "--key-type", "i64", &ours, &list]);
     assert!(error.contains("keys are utf16"), "{error}");
 }
+
+/// What `info` says of a file that says what it is.
+fn info(file: &str) -> serde_json::Value {
+    serde_json::from_str(&stdout(&["info", "--json", file])).unwrap()
+}
+
+#[test]
+fn filters_are_made_as_their_programs_let_one_choose() {
+    let folder = Folder::new();
+    let list = folder.list("list", lines("key", 0..1000));
+    let file = folder.path("made");
+    let build = |format: &str, choices: &[&str]| {
+        let args = ["build", "-q", "--force", "--format", format, "-o", &file, &list];
+        mayhap(&args).args(choices).assert().success();
+        let asked = ["check", "-c", "--format", format, "--probes", "7", &file, &list];
+        assert_eq!(stdout(&asked).trim(), "1000", "{format} {choices:?}");
+        fs::read(&file).unwrap()
+    };
+    for format in ["redisbloom", "redisbloom-dump", "valkey-bloom"] {
+        for (choices, expansion, layers) in [
+            (&["-n", "1000"][..], "2", 1),
+            (&["-n", "100", "--expansion", "4"], "4", 3),
+            (&["-n", "1000", "--nonscaling"], "none", 1),
+        ] {
+            build(format, choices);
+            let info = info(&file);
+            assert_eq!(info["details"]["expansion"], expansion, "{format}");
+            assert_eq!(info["layers"], layers, "{format} {choices:?}");
+        }
+    }
+    let seed = "00112233445566778899aabbccddeeff".repeat(2);
+    let [one, same] = [(); 2].map(|()| build("valkey-bloom", &["--seed", &seed]));
+    assert!(one == same && one[1 + 4 + 8 + 8] == 1, "drawn, so the payload says");
+    assert!(one != build("valkey-bloom", &["--seed", "random"]));
+    build("spark", &["--seed", "-7"]);
+    assert_eq!(info(&file)["details"], serde_json::json!({"version": "2", "seed": "-7"}));
+    build("spark", &["--variant", "v2"]);
+    assert_eq!(info(&file)["details"]["seed"], "0");
+    for format in ["leveldb", "leveldb-old", "goleveldb", "badger"] {
+        let block = build(format, &["--bits-per-key", "12"]);
+        assert_eq!((block.len(), block[1500]), (1501, 8), "{format}");
+    }
+    let fast = build("rocksdb", &["--bits-per-key", "9.5"]);
+    assert_eq!((fast.len() % 64, fast[fast.len() - 5]), (5, 0xff));
+    let legacy = build("rocksdb", &["--bits-per-key", "10", "--variant", "legacy"]);
+    assert_eq!((legacy.len(), legacy[legacy.len() - 5]), (21 * 64 + 5, 6));
+    build("poppy", &["--variant", "speed"]);
+    assert_eq!(info(&file)["details"]["optimisation"], "speed");
+    let probes = |variant| build("guava", &["-n", "3", "-p", "1%", "--variant", variant])[1];
+    assert_eq!((probes("before-33.4"), probes("since-33.4")), (6, 7));
+}
+
+#[test]
+fn forms_of_writing_become_each_other() {
+    let folder = Folder::new();
+    let list = folder.list("list", lines("key", 0..100));
+    for (format, plain, other) in [("bits-and-blooms", "binary", "json"), ("dcso", "plain", "gzip")]
+    {
+        let [a, b] = [plain, other].map(|variant| {
+            let file = folder.path(variant);
+            let args = ["build", "-q", "--format", format, "--variant", variant, "-o", &file];
+            mayhap(&args).arg(&list).assert().success();
+            file
+        });
+        let convert = |from: &str, variant: &str| {
+            stdout_bytes(&["convert", "--to", format, "--variant", variant, "-o", "-", from])
+        };
+        assert_ne!(fs::read(&a).unwrap(), fs::read(&b).unwrap());
+        assert!(convert(&a, other) == fs::read(&b).unwrap(), "{format}");
+        assert!(convert(&b, plain) == fs::read(&a).unwrap(), "{format}");
+    }
+    let spark = folder.path("spark");
+    mayhap(&["build", "-q", "--format", "spark", "-o", &spark, &list]).assert().success();
+    let to_v2 = ["convert", "--to", "spark", "-o", &folder.path("x"), "--variant"];
+    let error = refusal(&[&to_v2[..], &["v2", &spark]].concat());
+    assert!(error.contains("differ in their bits"), "{error}");
+    let error = refusal(&[&to_v2[..], &["json", &spark]].concat());
+    assert!(error.contains("spark has no --variant json: v1, v2"), "{error}");
+}
+
+#[test]
+fn choices_that_a_format_does_not_leave_are_refused() {
+    let folder = Folder::new();
+    let out = folder.path("x");
+    let build = |args: &[&str]| refusal(&[&["build", "-n", "10", "-o", &out, "-"], args].concat());
+    for (args, message) in [
+        (&["--format", "guava", "--expansion", "2"][..], "guava has no --expansion"),
+        (&["--format", "spark", "--nonscaling"], "spark has no --expansion or --nonscaling"),
+        (&["--format", "dcso", "--bits-per-key", "10"], "dcso has no --bits-per-key"),
+        (&["--format", "leveldb", "--bits-per-key", "9.5"], "a whole number"),
+        (&["--format", "rocksdb", "--bits-per-key", "0"], "not 0.5 to 1000"),
+        (&["--format", "guava", "--seed", "5"], "guava has no --seed"),
+        (&["--format", "spark", "--seed", "5000000000"], "not a 32-bit integer"),
+        (&["--format", "valkey-bloom", "--seed", "5"], "64 hexadecimal digits"),
+        (&["--seed", "random"], "--keyed"),
+        (&["--seed", "eleven"], "no number"),
+        (&["--variant", "json"], "name one with --format"),
+        (&["--format", "rocksdb", "--bits-per-key", "10", "-p", "1%"], "cannot be used with"),
+    ] {
+        let error = build(args);
+        assert!(error.contains(message), "{args:?}: {error}");
+    }
+    assert!(!PathBuf::from(out).exists());
+    // A full one that must not grow says so, and nothing is written.
+    let (list, file) = (folder.list("list", lines("key", 0..100)), folder.path("full"));
+    let args = ["build", "--format", "redisbloom", "--nonscaling", "-n", "50", "-o", &file, &list];
+    assert!(refusal(&args).contains("made not to grow"));
+    assert!(!PathBuf::from(file).exists());
+}

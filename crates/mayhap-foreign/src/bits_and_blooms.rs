@@ -8,8 +8,8 @@
 //! Golden files: `testdata/foreign/bits-and-blooms/`.
 
 use crate::frame::{Content, Frame, Framed, Laid, Place};
-use crate::hash::murmur3_128;
-use crate::{ForeignError, Format, Modulus, Reader, base64_text, ids, limits};
+use crate::hash::murmur3_128_and_with;
+use crate::{ForeignError, Format, Modulus, Reader, Variant, base64_text, ids, limits};
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use mayhap::{Pages, Scheme, SchemeId};
 use serde_json::value::RawValue;
@@ -79,17 +79,8 @@ impl Scheme for FourHashes {
 
     #[inline]
     fn hash_bytes(&self, bytes: &[u8]) -> [u64; 4] {
-        let (h0, h1) = murmur3_128(bytes, 0);
         // The second hash is of the key with a 1 behind it.
-        let (h2, h3) = match bytes.len() {
-            short @ 0..64 => {
-                let mut longer = [0; 64];
-                longer[..short].copy_from_slice(bytes);
-                longer[short] = 1;
-                murmur3_128(&longer[..=short], 0)
-            }
-            _ => murmur3_128(&[bytes, &[1]].concat(), 0),
-        };
+        let [(h0, h1), (h2, h3)] = murmur3_128_and_with(bytes, 1, 0);
         [h0, h1, h2, h3]
     }
 
@@ -139,6 +130,14 @@ impl Frame for BitsAndBlooms {
 
     fn in_format(&self, format: Format) -> Option<BitsAndBlooms> {
         (format == Format::BitsAndBlooms).then_some(*self)
+    }
+
+    fn in_variant(&self, variant: Variant) -> Option<BitsAndBlooms> {
+        match variant {
+            Variant::Binary => Some(self.spelled(Spelling::Binary)),
+            Variant::Json => Some(self.spelled(Spelling::Json)),
+            _ => None,
+        }
     }
 
     fn details(&self) -> Vec<(&'static str, String)> {

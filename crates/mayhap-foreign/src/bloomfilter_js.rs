@@ -8,8 +8,10 @@
 //! Golden files: `testdata/foreign/bloomfilter-js/`.
 
 use crate::frame::{Content, Frame, Framed, Laid, Place};
-use crate::hash::{fnv1a_32_mixed, fnv1a_32_mixed_twice};
-use crate::kevburnsjr::SECOND_SEED;
+use crate::hash::{
+    LANES, fnv1a_32_mixed, fnv1a_32_mixed_twice_of_each, fnv1a_64, fnv1a_64_of_each, in_lanes,
+};
+use crate::kevburnsjr::SEEDS;
 use crate::{ForeignError, Format, Modulus, Reader, ids, limits};
 use mayhap::{Pages, Scheme, SchemeId};
 use std::f64::consts::LN_2;
@@ -31,37 +33,41 @@ pub struct JsScheme {
     modulus: Modulus,
 }
 
+/// Both hashes, below the number of bits.
+type Pair = (u64, u64);
+
 impl JsScheme {
-    /// A number that may be negative, as one that is not.
+    /// Both hashes, which JavaScript takes as signed, as positions. The remainders of the old
+    /// generation may be negative, but a position is what m more makes of one, and so the same.
     #[inline(always)]
-    fn reduce(&self, x: i32) -> u64 {
-        let rem = self.modulus.rem(x.unsigned_abs().into());
-        if x < 0 && rem != 0 { self.modulus.get() - rem } else { rem }
+    fn reduce(&self, hashes: [u32; 2]) -> Pair {
+        hashes.map(|hash| self.modulus.rem_signed((hash as i32).into())).into()
     }
 }
 
-impl JsScheme {
-    /// Most keys: each byte is a unit.
-    #[inline]
-    fn hash_ascii(&self, bytes: &[u8]) -> (i32, i32) {
-        match self.generation {
+impl Generation {
+    /// Of any text.
+    fn hash_units(self, units: impl Iterator<Item = u16> + Clone) -> [u32; 2] {
+        match self {
             Generation::UpTo18 => {
-                let [a, b] = fnv1a_32_mixed_twice(bytes, [0, SECOND_SEED]);
-                (a as i32, b as i32)
-            }
-            Generation::Since19 => {
-                let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h: u64, byte| {
-                    (h ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+                // A unit's high byte counts only where there is one.
+                let bytes = units.flat_map(|unit| {
+                    let [high, low] = unit.to_be_bytes();
+                    (high != 0).then_some(high).into_iter().chain([low])
                 });
-                ((hash >> 32) as i32, hash as i32)
+                SEEDS.map(|seed| fnv1a_32_mixed(bytes.clone(), seed))
             }
+            Generation::Since19 => halves(fnv1a_64(units)),
         }
     }
 }
 
+const fn halves(hash: u64) -> [u32; 2] {
+    [(hash >> 32) as u32, hash as u32]
+}
+
 impl Scheme for JsScheme {
-    /// Both hashes, as the signed numbers that JavaScript has.
-    type Hash = (i32, i32);
+    type Hash = Pair;
 
     fn id(&self) -> SchemeId {
         match self.generation {
@@ -70,48 +76,28 @@ impl Scheme for JsScheme {
         }
     }
 
-    fn hash_bytes(&self, bytes: &[u8]) -> (i32, i32) {
-        if bytes.is_ascii() {
-            return self.hash_ascii(bytes);
-        }
-        let text = String::from_utf8_lossy(bytes);
-        match self.generation {
-            Generation::UpTo18 => {
-                // A unit's high byte counts only where there is one.
-                let units = text.encode_utf16().flat_map(|unit| {
-                    let [high, low] = unit.to_be_bytes();
-                    (high != 0).then_some(high).into_iter().chain([low])
-                });
-                let hash = |seed| fnv1a_32_mixed(units.clone(), seed) as i32;
-                (hash(0), hash(SECOND_SEED))
-            }
-            Generation::Since19 => {
-                let hash = text.encode_utf16().fold(0xcbf2_9ce4_8422_2325, |h: u64, unit| {
-                    (h ^ u64::from(unit)).wrapping_mul(0x100_0000_01b3)
-                });
-                ((hash >> 32) as i32, hash as i32)
-            }
-        }
+    fn hash_bytes(&self, bytes: &[u8]) -> Pair {
+        let generation = self.generation;
+        self.reduce(if bytes.is_ascii() {
+            generation.hash_units(bytes.iter().map(|byte| u16::from(*byte)))
+        } else {
+            generation.hash_units(String::from_utf8_lossy(bytes).encode_utf16())
+        })
     }
 
     #[inline]
-    fn positions(&self, (a, b): (i32, i32), _: u64, probes: u32) -> impl Iterator<Item = u64> {
-        let (scheme, m) = (*self, self.modulus.get());
-        // Where a is negative so is JavaScript's remainder, until the walk crosses zero.
-        let mut signed = i64::from(a) % m as i64;
-        let (mut x, mut step) = (scheme.reduce(a), scheme.reduce(b));
-        (0..u64::from(probes)).map(move |i| match scheme.generation {
-            Generation::UpTo18 => {
-                let at = if signed < 0 { signed + m as i64 } else { signed };
-                signed = (signed + i64::from(b)) % m as i64;
-                at as u64
+    fn positions(&self, (a, b): Pair, _: u64, probes: u32) -> impl Iterator<Item = u64> {
+        let JsScheme { generation, modulus } = *self;
+        let (mut x, mut step, mut count) = (a, b, 0);
+        (0..probes).map(move |_| {
+            let at = x;
+            x = modulus.add(x, step);
+            // Old ones take equal steps.
+            if generation == Generation::Since19 {
+                count = modulus.add(count, 1);
+                step = modulus.add(step, count);
             }
-            Generation::Since19 => {
-                let at = x;
-                x = scheme.modulus.rem(x + step);
-                step = scheme.modulus.rem(step + i + 1);
-                at
-            }
+            at
         })
     }
 }
@@ -131,6 +117,22 @@ impl Frame for Generation {
         let fits = bits.is_multiple_of(32) && bits <= u32::MAX.into();
         let modulus = Modulus::new(bits).filter(|_| fits)?;
         Some(JsScheme { generation: *self, modulus })
+    }
+
+    fn hash_keys(scheme: &JsScheme, keys: &[&[u8]], hashes: &mut Vec<Pair>) {
+        let of_one = |key: &[u8]| scheme.hash_bytes(key);
+        let of_each = |keys: [&[u8]; LANES]| {
+            // Most keys' bytes are their units.
+            if !keys.iter().all(|key| key.is_ascii()) {
+                return keys.map(of_one);
+            }
+            let pairs = match scheme.generation {
+                Generation::UpTo18 => fnv1a_32_mixed_twice_of_each(keys, SEEDS),
+                Generation::Since19 => fnv1a_64_of_each(keys).map(halves),
+            };
+            pairs.map(|pair| scheme.reduce(pair))
+        };
+        in_lanes(keys, hashes, of_each, of_one);
     }
 
     fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {

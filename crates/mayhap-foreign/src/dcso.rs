@@ -6,8 +6,8 @@
 //! one, of upper-case hexadecimal SHA-1 sums. Golden files: `testdata/foreign/dcso/`.
 
 use crate::frame::{Content, Frame, Framed, Laid, Place};
-use crate::hash::fnv1_64;
-use crate::{ForeignError, Format, Modulus, Reader, ids, limits};
+use crate::hash::{LANES, fnv1_64, fnv1_64_of_each, in_lanes};
+use crate::{ForeignError, Format, Modulus, Reader, Variant, ids, limits};
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
@@ -63,6 +63,12 @@ impl Dcso {
 const PRIME: u64 = 18_446_744_073_709_551_557;
 const GENERATOR: u64 = 18_446_744_073_709_550_147;
 
+/// A remainder by the prime, which is so large that one subtraction is enough.
+#[inline(always)]
+const fn below_prime(h: u64) -> u64 {
+    if h < PRIME { h } else { h - PRIME }
+}
+
 /// DCSO's scheme: a walk of multiplications. Products overflow before they are reduced; what was an
 /// oversight is the format.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,16 +83,14 @@ impl Scheme for PrimeWalk {
 
     #[inline]
     fn hash_bytes(&self, bytes: &[u8]) -> u64 {
-        fnv1_64(bytes) % PRIME
+        below_prime(fnv1_64(bytes))
     }
 
     #[inline]
     fn positions(&self, hash: u64, _: u64, probes: u32) -> impl Iterator<Item = u64> {
         let (modulus, mut h) = (self.0, hash);
         (0..probes).map(move |_| {
-            h = h.wrapping_mul(GENERATOR);
-            // The prime is so large that a remainder is one subtraction.
-            h = h.checked_sub(PRIME).unwrap_or(h);
+            h = below_prime(h.wrapping_mul(GENERATOR));
             modulus.rem(h)
         })
     }
@@ -107,6 +111,11 @@ impl Frame for Dcso {
         (bits.checked_div(8) == Some(self.bytes())).then(|| Modulus::new(self.m).map(PrimeWalk))?
     }
 
+    fn hash_keys(_: &PrimeWalk, keys: &[&[u8]], hashes: &mut Vec<u64>) {
+        let of_each = |keys: [&[u8]; LANES]| fnv1_64_of_each(keys).map(below_prime);
+        in_lanes(keys, hashes, of_each, |key| below_prime(fnv1_64(key)));
+    }
+
     fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
         if !self.gzip {
             return self.write_plain(content, to);
@@ -122,6 +131,14 @@ impl Frame for Dcso {
         match format {
             Format::Dcso => Some(self.clone()),
             Format::Poppy => Some(self.clone().with_gzip(false)),
+            _ => None,
+        }
+    }
+
+    fn in_variant(&self, variant: Variant) -> Option<Dcso> {
+        match variant {
+            Variant::Plain => Some(self.clone().with_gzip(false)),
+            Variant::Gzip => Some(self.clone().with_gzip(true)),
             _ => None,
         }
     }
@@ -221,22 +238,22 @@ pub fn decode(bytes: &[u8]) -> Result<Framed<Dcso>, ForeignError> {
     Framed::decode(read(bytes)?, bytes)
 }
 
-/// What `bloom.Initialize(n, p)` makes.
+/// What `bloom.Initialize(n, p)` makes, to be written plain or gzipped.
 ///
 /// ```
-/// let mut filter = mayhap_foreign::dcso::create(100, 0.02)?;
+/// let mut filter = mayhap_foreign::dcso::create(100, 0.02, false)?;
 /// filter.insert("DA39A3EE5E6B4B0D3255BFEF95601890AFD80709");
 /// assert_eq!((filter.shape().bits, filter.shape().probes), (832, 6)); // 814 in whole words
 /// assert_eq!(mayhap_foreign::dcso::decode(&filter.encode()?)?.keys(), 1);
 /// # Ok::<(), mayhap_foreign::ForeignError>(())
 /// ```
-pub fn create(keys: u64, fpr: f64) -> Result<Framed<Dcso>, ForeignError> {
+pub fn create(keys: u64, fpr: f64, gzip: bool) -> Result<Framed<Dcso>, ForeignError> {
     let keys = limits::wish(keys, fpr)?.max(1);
     let n = keys as f64;
     // The absolute value of a rounded-up negative: the magnitude is rounded down.
     let m = (n * fpr.ln() / (LN_2 * LN_2)).ceil().abs().max(1.0);
     let probes = limits::probes((LN_2 * m / n).ceil().max(1.0) as u64)?;
-    let frame = Dcso::new(1, m as u64, false)?;
+    let frame = Dcso::new(1, m as u64, gzip)?;
     let bytes = frame.bytes();
     Framed::empty(frame, bytes, probes, (keys, fpr))
 }

@@ -65,6 +65,15 @@ pub enum ForeignError {
         /// Those it has.
         need: &'static str,
     },
+    /// A choice that the format does not leave.
+    Option {
+        /// The format.
+        format: Format,
+        /// The option, by the name of its flag.
+        option: String,
+        /// What it has instead, or who has it.
+        has: String,
+    },
     /// Something this format cannot do.
     Refused {
         /// The format.
@@ -132,6 +141,9 @@ impl fmt::Display for ForeignError {
             ForeignError::Key { got, need } => write!(f, "key {got:?} is not {need}"),
             ForeignError::KeyType { format, got, need } => {
                 write!(f, "{format} has no keys of type {got}: use {need}")
+            }
+            ForeignError::Option { format, option, has } => {
+                write!(f, "{format} has no {option}: {has}")
             }
             ForeignError::Refused { format, what } => write!(f, "{format}: {what}"),
             ForeignError::Untranslatable { from, to } => write!(

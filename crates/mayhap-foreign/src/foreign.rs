@@ -1,6 +1,6 @@
 //! What every foreign filter can do, whatever its format.
 
-use crate::{Bytes, ForeignError, Format, KeyType};
+use crate::{Bytes, ForeignError, Format, KeyType, Variant};
 use mayhap::SchemeId;
 use mayhap::format::Array;
 use std::any::Any;
@@ -31,6 +31,12 @@ pub trait Foreign: Any + fmt::Debug + Send + Sync {
     /// Write it in a format of its own family; unchanged filters give the bytes they came from.
     fn write_as(&self, format: Format, to: &mut dyn Write) -> Result<(), ForeignError>;
 
+    /// Write it, from now on, in another form of its format. The bits stay as they are, so that only
+    /// forms of writing can be chosen.
+    fn respell(&mut self, variant: Variant) -> Result<(), ForeignError> {
+        Err(not_respelled(self.parts().format, variant))
+    }
+
     /// What its keys are, where the file says.
     fn key_type(&self) -> Option<KeyType> {
         None
@@ -38,6 +44,16 @@ pub trait Foreign: Any + fmt::Debug + Send + Sync {
 
     /// Its arrays, and all else that is needed to put it together again.
     fn parts(&self) -> Parts<'_>;
+}
+
+/// Either the format has no such form, or its bits cannot be brought into it.
+pub(crate) fn not_respelled(format: Format, variant: Variant) -> ForeignError {
+    if !Variant::of(format).contains(&variant) {
+        return variant.unknown_to(format);
+    }
+    let what = "these variants differ in their bits, not in how they are written: build one from the \
+                keys with `build --variant`";
+    ForeignError::Refused { format, what }
 }
 
 /// What a foreign filter is and how it stands.

@@ -1,6 +1,9 @@
 //! The common shape of a foreign file: one array of bits, with something around it.
 
-use crate::{Bytes, Foreign, ForeignError, Format, Leaf, Parts, Reader, Summary, limits};
+use crate::foreign::not_respelled;
+use crate::{
+    Bytes, Foreign, ForeignError, Format, Leaf, Parts, Reader, Summary, Variant, limits, pieces,
+};
 use mayhap::format::Array;
 use mayhap::sizing::ClassicShape;
 use mayhap::{Classic, Pages, Scheme};
@@ -24,11 +27,22 @@ pub trait Frame: Clone + fmt::Debug + Send + Sync + 'static {
     /// The scheme of an array of so many bits (eight a byte). `None` where there is none.
     fn scheme(&self, bits: u64) -> Option<Self::Scheme>;
 
+    /// Hash many keys: `hashes` is cleared and filled. One by one, unless a hash is such a long chain
+    /// of steps that several keys are better hashed side by side.
+    fn hash_keys(scheme: &Self::Scheme, keys: &[&[u8]], hashes: &mut Vec<HashOf<Self>>) {
+        pieces::one_by_one(scheme)(keys, hashes);
+    }
+
     /// Write the file.
     fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError>;
 
     /// The same filter in another format of the family. `None` where that is none of it.
     fn in_format(&self, format: Format) -> Option<Self>;
+
+    /// The same filter in another form of its format. `None` where bits cannot go from one to the other.
+    fn in_variant(&self, _: Variant) -> Option<Self> {
+        None
+    }
 
     /// Whether the file counts its keys.
     fn counts(&self) -> bool {
@@ -46,6 +60,9 @@ pub trait Frame: Clone + fmt::Debug + Send + Sync + 'static {
     /// Itself from those bytes.
     fn from_data(format: Format, data: &mut Reader<'_>) -> Result<Self, ForeignError>;
 }
+
+/// What is left of a key of such a file after hashing.
+pub type HashOf<F> = <<F as Frame>::Scheme as Scheme>::Hash;
 
 /// What a frame goes around.
 #[derive(Clone, Copy, Debug)]
@@ -167,8 +184,8 @@ impl<F: Frame, B: AsRef<[u8]>> Framed<F, B> {
     }
 
     fn contains_keys(&self, keys: &[&[u8]], answers: &mut Vec<bool>) {
-        let hashes: Vec<_> = keys.iter().map(|key| self.scheme().hash_bytes(key)).collect();
-        self.contains_batch(&hashes, answers);
+        let hash = |keys: &[&[u8]], hashes: &mut _| F::hash_keys(self.scheme(), keys, hashes);
+        pieces::each(keys, answers, hash, |hashes, found| self.contains_batch(hashes, found));
     }
 }
 
@@ -280,8 +297,9 @@ impl<F: Frame> Foreign for Flat<F> {
 
     fn insert_batch(&mut self, keys: &[&[u8]], new: &mut Vec<bool>) -> Result<(), ForeignError> {
         let filter = self.owned()?;
-        let hashes: Vec<_> = keys.iter().map(|key| filter.scheme().hash_bytes(key)).collect();
-        filter.insert_batch_new(&hashes, new);
+        let scheme = filter.scheme().clone();
+        let hash = |keys: &[&[u8]], hashes: &mut _| F::hash_keys(&scheme, keys, hashes);
+        pieces::each(keys, new, hash, |hashes, new| filter.insert_batch_new(hashes, new));
         Ok(())
     }
 
@@ -300,6 +318,14 @@ impl<F: Frame> Foreign for Flat<F> {
         let frame = self.frame().in_format(format);
         let frame = frame.ok_or(ForeignError::Untranslatable { from, to: format })?;
         frame.write(&either!(self, filter => filter.content()), to)
+    }
+
+    fn respell(&mut self, variant: Variant) -> Result<(), ForeignError> {
+        let format = self.frame().format();
+        let frame = self.frame().in_variant(variant);
+        let frame = frame.ok_or_else(|| not_respelled(format, variant))?;
+        either!(self, filter => filter.frame = frame);
+        Ok(())
     }
 
     fn parts(&self) -> Parts<'_> {

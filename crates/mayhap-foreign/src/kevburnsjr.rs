@@ -6,7 +6,7 @@
 //! Golden files: `testdata/foreign/kevburnsjr/`.
 
 use crate::frame::{Content, Frame, Framed, Laid, Place};
-use crate::hash::fnv1a_32_mixed_twice;
+use crate::hash::{LANES, fnv1a_32_mixed_twice, fnv1a_32_mixed_twice_of_each, in_lanes};
 use crate::{ForeignError, Format, Modulus, Reader, ids, limits, num_base64};
 use mayhap::sizing::ClassicShape;
 use mayhap::{Scheme, SchemeId};
@@ -22,8 +22,8 @@ pub enum Kevburnsjr {
     Element,
 }
 
-/// The seed of the second hash.
-pub const SECOND_SEED: u32 = 1_576_284_489;
+/// The seeds of the two hashes.
+pub const SEEDS: [u32; 2] = [0, 1_576_284_489];
 
 /// The scheme: a walk by the second hash, in wrapping `uint32`. Buckets are big-endian in the file and
 /// used as they lie: bit `i` is the bit `i ^ 24` of the bytes.
@@ -47,17 +47,21 @@ impl Scheme for FnvWalk {
 
     #[inline]
     fn hash_bytes(&self, bytes: &[u8]) -> (u32, u32) {
-        let [a, b] = fnv1a_32_mixed_twice(bytes, [0, SECOND_SEED]);
-        (a, b)
+        fnv1a_32_mixed_twice(bytes, SEEDS).into()
     }
 
     #[inline]
     fn positions(&self, (a, b): (u32, u32), _: u64, probes: u32) -> impl Iterator<Item = u64> {
         let modulus = self.0;
+        // A sum past 32 bits has lost 2³² before it is reduced.
+        let step = modulus.rem(b.into());
+        let step_past = modulus.rem_signed(i64::from(b) - (1 << 32));
+        let change = step ^ step_past;
         let mut x = modulus.rem(a.into());
         (0..probes).map(move |_| {
             let at = x;
-            x = modulus.rem((x as u32).wrapping_add(b).into());
+            let is_past = (x + u64::from(b)) >> 32; // 0 or 1, and no jump on what nobody foresees
+            x = modulus.add(x, step ^ (change & is_past.wrapping_neg()));
             at ^ 24
         })
     }
@@ -75,6 +79,12 @@ impl Frame for Kevburnsjr {
 
     fn scheme(&self, bits: u64) -> Option<FnvWalk> {
         FnvWalk::new(bits)
+    }
+
+    fn hash_keys(_: &FnvWalk, keys: &[&[u8]], hashes: &mut Vec<(u32, u32)>) {
+        let of_each =
+            |keys: [&[u8]; LANES]| fnv1a_32_mixed_twice_of_each(keys, SEEDS).map(Into::into);
+        in_lanes(keys, hashes, of_each, |key| fnv1a_32_mixed_twice(key, SEEDS).into());
     }
 
     fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {

@@ -205,6 +205,23 @@ pub fn create(program: Program, keys: u64, fpr: f64) -> Result<Framed<Program>, 
     Framed::empty(program, bytes, program.probes(bits_per_key), (keys, fpr))
 }
 
+/// The same with so many bits a key: what `NewBloomFilterPolicy(bits_per_key)` makes of so many keys.
+///
+/// ```
+/// use mayhap_foreign::leveldb::{self, Program};
+/// let filter = leveldb::with_bits_per_key(Program::Goleveldb, 1_000, 10)?;
+/// assert_eq!((filter.shape().bits, filter.shape().probes), (10_000, 6));
+/// # Ok::<(), mayhap_foreign::ForeignError>(())
+/// ```
+pub fn with_bits_per_key(
+    program: Program,
+    keys: u64,
+    bits_per_key: u32,
+) -> Result<Framed<Program>, ForeignError> {
+    let probes = program.probes(bits_per_key);
+    Framed::empty(program, bytes_for(keys, bits_per_key), probes, (keys, 0.0))
+}
+
 /// A filter policy, as the author of a storage engine plugs it in: many keys to one block, and
 /// queries of a block where it lies.
 ///

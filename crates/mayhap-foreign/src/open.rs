@@ -7,8 +7,9 @@ use crate::leveldb::Program;
 use crate::num_base64::List;
 use crate::poppy::{AnyPoppy, Optimisation, Poppy};
 use crate::{
-    Bytes, Foreign, ForeignError, Format, KeyType, Leaf, Reader, bits_and_blooms, bloomfilter_js,
-    dcso, guava, kevburnsjr, leveldb, orc, parquet, redisbloom, rocksdb, spark, valkey_bloom, wrap,
+    Bytes, Foreign, ForeignError, Format, Growth, KeyType, Leaf, Making, Reader, Seed, Variant,
+    bits_and_blooms, bloomfilter_js, dcso, guava, kevburnsjr, leveldb, orc, parquet, redisbloom,
+    rocksdb, spark, valkey_bloom, wrap,
 };
 
 /// What a file does not say, and its reader must.
@@ -21,6 +22,8 @@ pub struct Options {
     pub column: Option<String>,
     /// What the keys are.
     pub key_type: KeyType,
+    /// How a new filter is made.
+    pub making: Making,
 }
 
 impl Options {
@@ -42,6 +45,11 @@ impl Options {
     /// With keys of this type.
     pub fn with_key_type(self, key_type: KeyType) -> Options {
         Options { key_type, ..self }
+    }
+
+    /// With a new filter made like this.
+    pub fn with_making(self, making: Making) -> Options {
+        Options { making, ..self }
     }
 
     /// The probes, which this format's file does not say.
@@ -128,20 +136,48 @@ pub fn create(
     options: &Options,
 ) -> Result<Box<dyn Foreign>, ForeignError> {
     options.key_type.check(format)?;
+    options.making.check(format)?;
+    let Making { bits_per_key, growth, seed, variant } = options.making;
     Ok(match format {
-        Format::Guava => flat(guava::create(keys, fpr, guava::Release::default())?),
+        Format::Guava => {
+            let release = match variant {
+                Some(Variant::Before33_4) => guava::Release::Before33_4,
+                _ => guava::Release::default(),
+            };
+            flat(guava::create(keys, fpr, release)?)
+        }
         Format::Leveldb | Format::LeveldbOld | Format::Goleveldb | Format::Badger => {
             let program = Program::of(format).unwrap_or(Program::Leveldb);
-            flat(leveldb::create(program, keys, fpr)?)
+            flat(match bits_per_key {
+                Some(bits) => leveldb::with_bits_per_key(program, keys, bits as u32)?,
+                None => leveldb::create(program, keys, fpr)?,
+            })
         }
         Format::BitsAndBlooms => {
-            flat(bits_and_blooms::create(keys, fpr, bits_and_blooms::Spelling::Binary)?)
+            let spelling = match variant {
+                Some(Variant::Json) => bits_and_blooms::Spelling::Json,
+                _ => bits_and_blooms::Spelling::Binary,
+            };
+            flat(bits_and_blooms::create(keys, fpr, spelling)?)
         }
-        // What every release of Spark reads; the second version needs 4.1.
-        Format::Spark => flat(spark::create(keys, fpr, spark::Spark::V1)?),
-        Format::Dcso => flat(dcso::create(keys, fpr)?),
+        // By default what every release of Spark reads; the second version needs 4.1.
+        Format::Spark => {
+            let version = match (variant, seed) {
+                (_, Some(Seed::Number(seed))) => spark::Spark::V2 { seed },
+                (Some(Variant::V2), _) => spark::Spark::V2 { seed: 0 },
+                _ => spark::Spark::V1,
+            };
+            flat(spark::create(keys, fpr, version)?)
+        }
+        Format::Dcso => flat(dcso::create(keys, fpr, variant == Some(Variant::Gzip))?),
         Format::Poppy => {
-            Box::new(AnyPoppy::Own(Poppy::create(keys, fpr, Optimisation::default())?))
+            let optimisation = match variant {
+                Some(Variant::Space) => Optimisation::Space,
+                Some(Variant::Speed) => Optimisation::Speed,
+                Some(Variant::Best) => Optimisation::Best,
+                _ => Optimisation::None,
+            };
+            Box::new(AnyPoppy::Own(Poppy::create(keys, fpr, optimisation)?))
         }
         Format::Kevburnsjr => flat(kevburnsjr::create(keys, fpr)?),
         Format::NumBase64 => Box::new(List::create(keys, fpr)?),
@@ -150,12 +186,34 @@ pub fn create(
             flat(bloomfilter_js::create(generation, keys, fpr)?)
         }
         Format::Orc => flat(orc::create(keys, fpr, orc::Column::of(options.key_type))?),
-        Format::Rocksdb => rocksdb::create_any(keys, fpr)?,
+        Format::Rocksdb => {
+            let is_legacy = variant == Some(Variant::Legacy);
+            rocksdb::create_any(keys, fpr, bits_per_key, is_legacy)?
+        }
         // As BF.RESERVE does: it grows where more keys come than were thought.
         Format::Redisbloom | Format::RedisbloomDump => {
-            redisbloom::create_any(format, keys, fpr, redisbloom::Scaling::By(2))?
+            let scaling = match growth {
+                None => redisbloom::Scaling::By(2),
+                Some(Growth::By(growth)) => redisbloom::Scaling::By(growth),
+                Some(Growth::Never) => redisbloom::Scaling::Fixed,
+            };
+            redisbloom::create_any(format, keys, fpr, scaling)?
         }
-        Format::ValkeyBloom => valkey_bloom::create_any(keys, fpr, 2, valkey_bloom::Seed::FIXED)?,
+        Format::ValkeyBloom => {
+            let expansion = match growth {
+                None => 2,
+                Some(Growth::By(0)) => {
+                    return Err(ForeignError::field("expansion", 0, "1 or more, or nonscaling"));
+                }
+                Some(Growth::By(expansion)) => expansion,
+                Some(Growth::Never) => 0,
+            };
+            let seed = match seed {
+                Some(Seed::Keys(seed)) => seed,
+                _ => valkey_bloom::Seed::FIXED,
+            };
+            valkey_bloom::create_any(keys, fpr, expansion, seed)?
+        }
         Format::ParquetBitset => flat(parquet::create(keys, fpr)?),
         Format::Parquet => {
             let what = "a file is made with its data, by a writer of Parquet: make the bits alone \

@@ -10,7 +10,7 @@
 //! Golden files: `testdata/foreign/spark/`.
 
 use crate::frame::{Content, Frame, Framed, Laid, Place};
-use crate::hash::spark_murmur3;
+use crate::hash::spark_murmur3_twice;
 use crate::walk::{INT_REACH, int_walk};
 use crate::{ForeignError, Format, Modulus, Reader, ids, limits};
 use mayhap::{Scheme, SchemeId};
@@ -37,6 +37,15 @@ pub struct SparkScheme {
     modulus: Modulus,
 }
 
+impl Spark {
+    const fn seed(self) -> u32 {
+        match self {
+            Spark::V1 => 0,
+            Spark::V2 { seed } => seed as u32,
+        }
+    }
+}
+
 impl Scheme for SparkScheme {
     type Hash = (i32, i32);
 
@@ -49,12 +58,8 @@ impl Scheme for SparkScheme {
 
     #[inline]
     fn hash_bytes(&self, bytes: &[u8]) -> (i32, i32) {
-        let seed = match self.version {
-            Spark::V1 => 0,
-            Spark::V2 { seed } => seed as u32,
-        };
-        let first = spark_murmur3(bytes, seed);
-        (first as i32, spark_murmur3(bytes, first) as i32)
+        let (first, second) = spark_murmur3_twice(bytes, self.version.seed());
+        (first as i32, second as i32)
     }
 
     #[inline]

@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use mayhap::{Hash, Scheme};
 use mayhap_foreign::frame::{Frame, Framed};
 use mayhap_foreign::hash::fnv1a_32_mixed;
-use mayhap_foreign::kevburnsjr::{self, Kevburnsjr, SECOND_SEED};
+use mayhap_foreign::kevburnsjr::{self, Kevburnsjr, SEEDS};
 use std::fmt::Write;
 
 /// A call may go over the room of a slice by so many ids, less one.
@@ -129,7 +129,7 @@ fn first_hash(id: &[u8]) -> u32 {
 
 #[inline]
 fn second_hash(id: &[u8]) -> u32 {
-    fnv1a_32_mixed(id.iter().copied(), SECOND_SEED)
+    fnv1a_32_mixed(id.iter().copied(), SEEDS[1])
 }
 
 /// Where ids have their bits in the code of an element of the policy's shape.

@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::signals::stop_on_signal;
 use anyhow::Context;
 use mayhap::sizing::ClassicShape;
-use mayhap_foreign::{Foreign, Format, KeyType, Options};
+use mayhap_foreign::{Foreign, Format, KeyType, Making, Options};
 use mayhap_store::keys::{Collecting, Input, Reading, Rules, Tally};
 use mayhap_store::replace::{self, Over};
 use std::io::Write;
@@ -24,6 +24,7 @@ pub struct Wish<'a> {
     pub over: Over,
     pub capacity: Option<u64>,
     pub fpr: f64,
+    pub making: Making,
     pub key_type: Option<KeyType>,
     pub memory: MaxMemory,
     pub strict: bool,
@@ -53,9 +54,13 @@ pub fn build(
         }
     };
     // What any of them takes, nearly: the textbook's bits, and for some half as many again.
-    let bits = ClassicShape::for_rate(keys.max(1), wish.fpr).bits;
+    let bits = match wish.making.bits_per_key {
+        Some(bits) => (keys as f64 * bits) as u64,
+        None => ClassicShape::for_rate(keys.max(1), wish.fpr).bits,
+    };
     wish.memory.check(bits / 8 * 3 / 2, keys)?;
-    let options = Options::new().with_key_type(wish.key_type.unwrap_or_default());
+    let options =
+        Options::new().with_key_type(wish.key_type.unwrap_or_default()).with_making(wish.making);
     let mut filter = mayhap_foreign::create(wish.format, keys, wish.fpr, &options)?;
     let progress = Progress::of(reading.watch(), "build", false, globals);
     let tally = insert(filter.as_mut(), &reading)?;

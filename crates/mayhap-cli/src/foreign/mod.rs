@@ -3,6 +3,7 @@
 mod args;
 mod build;
 mod change;
+mod making;
 mod merge;
 mod show;
 #[cfg(feature = "parquet-values")]
@@ -11,6 +12,7 @@ mod values;
 pub use args::{FormatArg, FormatArgs, formats};
 pub use build::{Wish, build};
 pub use change::add;
+pub use making::{MakingArgs, SeedArg, VariantArg, seed};
 pub use merge::merge;
 pub use show::{done as show_done, json, text};
 #[cfg(feature = "parquet-values")]
@@ -24,6 +26,9 @@ use mayhap_store::keys::{KeyBytes, Rules};
 use mayhap_store::map::{Check, MapError, Mapped};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+/// Keys asked for at once: so few that all about them stays in the nearest cache.
+const PIECE: usize = 1024;
 
 /// Another program's filter, in a file of its own or kept in one of ours.
 #[derive(Debug)]
@@ -88,7 +93,18 @@ impl ForeignFile {
 
     /// Ask for all keys of a batch at once.
     pub fn contains_batch(&self, keys: &KeyBytes, answers: &mut Vec<bool>) {
-        self.filter.contains_batch(&keys.iter().collect::<Vec<_>>(), answers);
+        let (mut slices, mut found) = (Vec::with_capacity(PIECE), Vec::new());
+        let mut keys = keys.iter();
+        answers.clear();
+        loop {
+            slices.clear();
+            slices.extend(keys.by_ref().take(PIECE));
+            if slices.is_empty() {
+                return;
+            }
+            self.filter.contains_batch(&slices, &mut found);
+            answers.extend_from_slice(&found);
+        }
     }
 
     /// Write it as it came: in its own format, or in our file.

@@ -2,7 +2,7 @@
 
 use crate::clock::now_s;
 use crate::exit::{Exit, refuse};
-use crate::foreign::{ForeignFile, FormatArgs, formats, outside, show_done};
+use crate::foreign::{ForeignFile, FormatArgs, VariantArg, formats, outside, show_done};
 use crate::globals::Globals;
 use crate::keys::ForeignKeyArg;
 use anyhow::Context;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 ///
 /// Formats that hash alike are one family, and their bits move freely: leveldb, goleveldb and
 /// badger; redisbloom and redisbloom-dump; kevburnsjr and num-base64; dcso and poppy's first
-/// version; parquet and parquet-bitset. `--to mayhap` keeps any of them in our own file, checked
+/// version; parquet and parquet-bitset; and `--variant` of bits-and-blooms and dcso. `--to mayhap` keeps any of them in our own file, checked
 /// and quick to open: it answers as before, and `--to` its format gives it back byte for byte.
 /// Between families bits cannot be translated: build from the keys with `build --format`.
 #[derive(Args)]
@@ -43,6 +43,9 @@ pub struct Convert {
     format: FormatArgs,
 
     #[command(flatten)]
+    variant: VariantArg,
+
+    #[command(flatten)]
     keys: ForeignKeyArg,
 }
 
@@ -63,7 +66,7 @@ impl Convert {
         let key_type = self.keys.get();
         let file =
             ForeignFile::open(&self.input, &mapped, &self.format, key_type, Check::Everything)?;
-        let Some(file) = file else {
+        let Some(mut file) = file else {
             return Err(refuse(
                 format!("{} is a filter of ours already", self.input.display()),
                 "bits cannot be translated: build one from the keys with `build --format`",
@@ -75,6 +78,9 @@ impl Convert {
             Some(notes) => notes.clone(),
             None => Notes::new().with_created(now_s()),
         };
+        if let Some(variant) = self.variant.get() {
+            file.filter.respell(variant).map_err(|error| self.explain(error))?;
+        }
         // Found before anything is written, or an output that is a pipe would get half of it.
         if self.to != Format::Mayhap {
             let tried = file.filter.write_as(self.to, &mut std::io::sink());

@@ -8,16 +8,21 @@ mod leveldb;
 mod murmur2;
 mod murmur3;
 mod orc;
+mod sip;
 mod spark;
 mod wyhash;
 mod xxph3;
 
-pub use fnv::{fnv1_64, fnv1a_32_mixed, fnv1a_32_mixed_twice, mix_32};
+pub use fnv::{
+    LANES, fnv1_64, fnv1_64_of_each, fnv1a_32_mixed, fnv1a_32_mixed_twice,
+    fnv1a_32_mixed_twice_of_each, fnv1a_64, fnv1a_64_of_each, mix_32,
+};
 pub use leveldb::{Tail, ldbhash};
 pub use murmur2::{murmur2_32, murmur64a};
-pub use murmur3::murmur3_128;
+pub use murmur3::{murmur3_128, murmur3_128_and_with};
 pub use orc::{orc_bytes, orc_long};
-pub use spark::spark_murmur3;
+pub use sip::sip13_of_slice_twice;
+pub use spark::{spark_murmur3, spark_murmur3_twice};
 pub use wyhash::wyhash;
 pub use xxph3::xxph3;
 
@@ -31,6 +36,20 @@ pub(crate) fn le32(bytes: &[u8], at: usize) -> u32 {
 #[inline(always)]
 pub(crate) fn le64(bytes: &[u8], at: usize) -> u64 {
     u64::from(le32(bytes, at)) | u64::from(le32(bytes, at + 4)) << 32
+}
+
+/// Hash keys several at a time, and the last few one by one: `hashes` is cleared and filled.
+#[inline(always)]
+pub(crate) fn in_lanes<H>(
+    keys: &[&[u8]],
+    hashes: &mut Vec<H>,
+    of_each: impl Fn([&[u8]; LANES]) -> [H; LANES],
+    of_one: impl Fn(&[u8]) -> H,
+) {
+    let (several, rest) = keys.as_chunks::<LANES>();
+    hashes.clear();
+    several.iter().for_each(|keys| hashes.extend(of_each(*keys)));
+    hashes.extend(rest.iter().map(|key| of_one(key)));
 }
 
 /// Both halves of a 128-bit product folded together.

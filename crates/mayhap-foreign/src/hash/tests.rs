@@ -1,7 +1,11 @@
 //! Known answers: `testdata/foreign/hash_known_answers.json`.
 
 use super::*;
+use proptest::collection::vec;
+use proptest::prelude::*;
 use serde_json::Value;
+use siphasher::sip::SipHasher13;
+use std::hash::{Hash, Hasher};
 
 /// Each length with the name of a hash and its answer in hex.
 fn known_answers(name: &str) -> Vec<(Vec<u8>, Value)> {
@@ -74,4 +78,49 @@ fn xxh64_answers() {
 #[test]
 fn xxph3_answers() {
     check("xxph3", xxph3);
+}
+
+proptest! {
+    #[test]
+    fn side_by_side_is_one_by_one(keys: [Vec<u8>; LANES], seeds: [u32; 2]) {
+        let keys = keys.each_ref().map(Vec::as_slice);
+        prop_assert_eq!(fnv1_64_of_each(keys), keys.map(fnv1_64));
+        let units = |key: &[u8]| fnv1a_64(key.iter().map(|byte| u16::from(*byte)));
+        prop_assert_eq!(fnv1a_64_of_each(keys), keys.map(units));
+        let twice = |key: &[u8]| seeds.map(|seed| fnv1a_32_mixed(key.iter().copied(), seed));
+        prop_assert_eq!(fnv1a_32_mixed_twice_of_each(keys, seeds), keys.map(twice));
+        prop_assert_eq!(keys.map(|key| fnv1a_32_mixed_twice(key, seeds)), keys.map(twice));
+    }
+
+    #[test]
+    fn spark_s_two_hashes_are_two(key: Vec<u8>, seed: u32) {
+        let first = spark_murmur3(&key, seed);
+        prop_assert_eq!(spark_murmur3_twice(&key, seed), (first, spark_murmur3(&key, first)));
+    }
+
+    #[test]
+    fn all_at_once_is_one_by_one(keys in vec(any::<Vec<u8>>(), 0..10)) {
+        let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        let mut hashes = vec![7];
+        in_lanes(&keys, &mut hashes, fnv1_64_of_each, fnv1_64);
+        prop_assert_eq!(hashes, keys.iter().map(|key| fnv1_64(key)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_byte_more_is_a_longer_key(key in vec(any::<u8>(), 0..70), byte: u8, seed: u64) {
+        let longer = [&key[..], &[byte]].concat();
+        let want = [murmur3_128(&key, seed), murmur3_128(&longer, seed)];
+        prop_assert_eq!(murmur3_128_and_with(&key, byte, seed), want);
+    }
+
+    /// The crate that most Rust programs have it from is the known answer.
+    #[test]
+    fn slices_are_hashed_as_rust_does(bytes: Vec<u8>, keys: [[u8; 16]; 2]) {
+        let want = keys.map(|key| {
+            let mut hasher = SipHasher13::new_with_key(&key);
+            bytes.as_slice().hash(&mut hasher);
+            hasher.finish()
+        });
+        prop_assert_eq!(sip13_of_slice_twice(&bytes, &keys), want);
+    }
 }

@@ -2,7 +2,9 @@
 
 use super::{File, Physical, SplitBlock};
 use crate::adapter::{Kept, array, lend};
-use crate::{Bytes, Foreign, ForeignError, Format, KeyType, Parts, Reader, Summary, ids, layers};
+use crate::{
+    Bytes, Foreign, ForeignError, Format, KeyType, Parts, Reader, Summary, ids, layers, pieces,
+};
 use mayhap::Classic;
 use mayhap::sizing::ClassicShape;
 use std::io::Write;
@@ -55,10 +57,6 @@ impl Column {
         self.filters.len() as u64 == self.row_groups
     }
 
-    fn each(&self) -> Vec<&Classic<SplitBlock, Bytes>> {
-        self.filters.iter().collect()
-    }
-
     /// Back from the parts it was kept as.
     pub(crate) fn from_parts(
         data: &mut Reader<'_>,
@@ -90,7 +88,7 @@ impl Foreign for Column {
         details.extend(self.physical.map(|physical| ("type", physical.to_string())));
         let groups = format!("{} of {}", self.filters.len(), self.row_groups);
         details.push(("row groups with a filter", groups));
-        let each = self.each();
+        let each = &self.filters;
         Summary {
             format: Format::Parquet,
             scheme: ids::PARQUET,
@@ -101,9 +99,9 @@ impl Foreign for Column {
             layers: self.filters.len() as u64,
             bits: each.iter().map(|filter| filter.shape().bits).sum(),
             probes: 8,
-            fill: layers::fill(&each),
-            estimate: each.iter().map(|filter| filter.estimate()).sum(),
-            fpr_now: if self.is_complete() { layers::fpr_now(&each) } else { 1.0 },
+            fill: layers::fill(each),
+            estimate: each.iter().map(Classic::estimate).sum(),
+            fpr_now: if self.is_complete() { layers::fpr_now(each) } else { 1.0 },
         }
     }
 
@@ -112,12 +110,13 @@ impl Foreign for Column {
     }
 
     fn contains_batch(&self, keys: &[&[u8]], answers: &mut Vec<bool>) {
-        use mayhap::Scheme;
-        let hashes: Vec<_> = keys.iter().map(|key| SplitBlock.hash_bytes(key)).collect();
-        layers::any_contains(&self.each(), &hashes, answers);
         if !self.is_complete() {
-            answers.fill(true);
+            answers.clear();
+            return answers.resize(keys.len(), true);
         }
+        pieces::each(keys, answers, pieces::one_by_one(&SplitBlock), |hashes, found| {
+            layers::any_contains(&self.filters, hashes, found);
+        });
     }
 
     fn insert_batch(&mut self, _: &[&[u8]], _: &mut Vec<bool>) -> Result<(), ForeignError> {

@@ -1,7 +1,9 @@
 //! A poppy filter as any foreign one.
 
 use super::{FORMAT, Head, Optimisation, Poppy, hash_key, read};
-use crate::{Bytes, Foreign, ForeignError, Format, Leaf, Parts, Reader, Summary, ids, limits};
+use crate::{
+    Bytes, Foreign, ForeignError, Format, Leaf, Parts, Reader, Summary, ids, limits, pieces,
+};
 use mayhap::format::Array;
 use mayhap::{Classic, Pages, Scheme};
 use std::any::Any;
@@ -99,8 +101,13 @@ impl Foreign for AnyPoppy {
     }
 
     fn contains_batch(&self, keys: &[&[u8]], answers: &mut Vec<bool>) {
-        let hashes: Vec<u64> = keys.iter().map(|key| hash_key(key)).collect();
-        either!(self, filter => filter.contains_batch(&hashes, answers));
+        let hash = |keys: &[&[u8]], hashes: &mut Vec<u64>| {
+            hashes.clear();
+            hashes.extend(keys.iter().map(|key| hash_key(key)));
+        };
+        either!(self, filter => {
+            pieces::each(keys, answers, hash, |hashes, found| filter.contains_batch(hashes, found));
+        });
     }
 
     fn insert_batch(&mut self, keys: &[&[u8]], new: &mut Vec<bool>) -> Result<(), ForeignError> {

@@ -78,9 +78,10 @@ pub(crate) fn from_kept(
     let header = Header { options, growth, layout, links };
     let items = header.links.iter().fold(0u64, |sum, link| sum.saturating_add(link.items));
     header.check(items, true)?;
-    let infos = header.links.iter().zip(arrays);
-    let links = infos.map(|(info, (_, bits))| Link::new(*info, options, bits));
-    let chain = Chain::from_links(&header, links.collect::<Result<_, _>>()?);
+    let mut arrays = arrays.into_iter();
+    let missing = || ForeignError::field("arrays", 0, "one a link");
+    let bits = |_: &_| arrays.next().map(|(_, bits)| bits).ok_or_else(missing);
+    let chain = Chain::of_header(&header, bits)?;
     Ok(Box::new(Adapter::<Came<Pages>>::Lent(Came { chain, dump })))
 }
 
@@ -98,7 +99,7 @@ impl<B: AsRef<[u8]> + fmt::Debug + Send + Sync + 'static> Body for Came<B> {
         if chain.header().layout != Layout::Entries64 {
             details.push(("layout", "that of RedisBloom 2.2.0 and earlier".to_owned()));
         }
-        let newest = chain.newest_link();
+        let newest = chain.newest();
         Summary {
             format: self.format(),
             scheme: newest.filter().scheme().id(),
@@ -107,10 +108,10 @@ impl<B: AsRef<[u8]> + fmt::Debug + Send + Sync + 'static> Body for Came<B> {
             fpr: chain.links().iter().map(|link| link.info().error).sum(),
             keys: Some(chain.items()),
             layers: chain.links().len() as u64,
-            bits: chain.links().iter().map(|link| link.filter().shape().bits).sum(),
+            bits: chain.bits(),
             probes: newest.info().hashes,
             fill: chain.fill(),
-            estimate: chain.links().iter().map(|link| link.filter().estimate()).sum(),
+            estimate: chain.estimate(),
             fpr_now: chain.fpr_now(),
         }
     }
@@ -120,8 +121,7 @@ impl<B: AsRef<[u8]> + fmt::Debug + Send + Sync + 'static> Body for Came<B> {
     }
 
     fn contains_keys(&self, keys: &[&[u8]], answers: &mut Vec<bool>) {
-        let hashes: Vec<_> = keys.iter().map(|key| self.chain.hash(key)).collect();
-        self.chain.contains_batch(&hashes, answers);
+        self.chain.contains_keys(keys, answers);
     }
 
     fn write_as(&self, format: Format, mut to: &mut dyn Write) -> Result<(), ForeignError> {
@@ -156,7 +156,7 @@ impl<B: AsRef<[u8]> + fmt::Debug + Send + Sync + 'static> Body for Came<B> {
         let links = self.chain.links().iter();
         Parts {
             format: self.format(),
-            scheme: self.chain.newest_link().filter().scheme().id(),
+            scheme: self.chain.newest().filter().scheme().id(),
             data,
             capacity: self.chain.capacity(),
             fpr: header.links.first().map_or(0.0, |link| link.error),
@@ -179,18 +179,11 @@ impl Own for Came<Pages> {
     type Lent = Came<Bytes>;
 
     fn copy_of(lent: &Came<Bytes>) -> Result<Came<Pages>, ForeignError> {
-        let header = lent.chain.header();
-        let mut links = Vec::new();
-        for link in lent.chain.links() {
-            let bits = Pages::copy_of(link.filter().as_bytes())?;
-            links.push(Link::new(link.info(), header.options, bits)?);
-        }
-        Ok(Came { chain: Chain::from_links(&header, links), dump: lent.dump })
+        Ok(Came { chain: lent.chain.copied()?, dump: lent.dump })
     }
 
     fn insert_keys(&mut self, keys: &[&[u8]], new: &mut Vec<bool>) -> Result<(), ForeignError> {
-        let hashes: Vec<_> = keys.iter().map(|key| self.chain.hash(key)).collect();
-        self.chain.insert_batch_new(&hashes, new)
+        self.chain.insert_keys(keys, new)
     }
 
     fn union_own(&mut self, other: &Came<Pages>) -> Result<(), ForeignError> {

@@ -4,8 +4,9 @@
 //! given so far, the chunk's own included, and `BF.LOADCHUNK` wants that very number back. A
 //! chunk never spans two links.
 
-use super::{Chain, Header, Link};
+use super::{Chain, Header};
 use crate::ForeignError;
+use mayhap::Pages;
 use std::borrow::Cow;
 
 /// The most bytes of data in one chunk, as RedisBloom has it.
@@ -79,9 +80,7 @@ impl Chain {
             let got = format!("{bytes}, with at most {max_bytes} allowed");
             return Err(ForeignError::field("bytes of all links", got, "within the limit"));
         }
-        let empty = |info: &_| Link::empty(*info, header.options);
-        let links = header.links.iter().map(empty).collect::<Result<_, _>>()?;
-        Ok(Chain::from_links(&header, links))
+        Chain::of_header(&header, |info| Ok(Pages::zeroed(info.bytes)?))
     }
 
     /// What `BF.LOADCHUNK` does with any other iterator: bits of one link, put where the iterator
@@ -93,8 +92,8 @@ impl Chain {
             let need = "1 more than the bytes of data up to the chunk's end";
             return Err(ForeignError::field("iterator", got, need));
         };
-        for link in self.links_mut() {
-            let bytes = link.filter.as_bytes_mut();
+        for link in self.layers_mut() {
+            let bytes = link.as_bytes_mut();
             if let Some(next) = at.checked_sub(bytes.len() as u64) {
                 at = next;
                 continue;

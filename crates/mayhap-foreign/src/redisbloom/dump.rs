@@ -20,7 +20,7 @@
 //! ```
 
 use super::crc64::crc64;
-use super::{Chain, Header, Layout, Link, LinkInfo, lzf};
+use super::{Chain, Header, Layout, LinkInfo, lzf};
 use crate::{ForeignError, Reader};
 use mayhap::Pages;
 use std::borrow::Cow;
@@ -146,11 +146,8 @@ pub fn read<'a, B: AsRef<[u8]>>(
     let mut header = Header { options, growth, layout: Layout::default(), links: infos };
     header.check(items, true)?; // payloads of any age come in one layout
     header.links.iter_mut().for_each(|link| *link = link.renewed());
-    let mut links = Vec::new();
-    for (info, bits) in header.links.iter().zip(bits) {
-        links.push(Link::new(*info, options, part(bits)?)?);
-    }
-    Ok(Chain::from_links(&header, links))
+    let mut bits = bits.into_iter();
+    Chain::of_header(&header, |_| part(bits.next().unwrap_or_default()))
 }
 
 /// The value, once the checksum is found right.

@@ -1,9 +1,9 @@
-//! One filter of a chain: what is said about it, and its bits.
+//! What a chain says about one of its filters, and the filter that makes.
 
 use super::{Murmur, options};
 use crate::ForeignError;
+use mayhap::Classic;
 use mayhap::sizing::ClassicShape;
-use mayhap::{Classic, Pages};
 
 /// RedisBloom's own constants: rounding a bit more would give other sizes.
 #[expect(clippy::approx_constant, reason = "their constant, not the true one")]
@@ -117,65 +117,20 @@ impl LinkInfo {
     pub(super) fn renewed(self) -> LinkInfo {
         LinkInfo { bits: self.bytes * 8, ..self } // of bytes that are there
     }
-}
 
-/// One filter of a chain.
-#[derive(Clone, Debug)]
-pub struct Link<B = Pages> {
-    pub(super) filter: Classic<Murmur, B>,
-    info: LinkInfo,
-}
-
-impl Link {
-    /// An empty link.
-    pub(super) fn empty(info: LinkInfo, options: u32) -> Result<Link, ForeignError> {
-        Link::new(info, options, Pages::zeroed(info.bytes)?)
-    }
-
-    pub(super) fn count(&mut self, new: u64) {
-        self.info.items = self.info.items.saturating_add(new);
-    }
-
-    /// Take in another link's bits. How many keys that makes only the bits can tell.
-    pub(super) fn union<C: AsRef<[u8]>>(&mut self, other: &Link<C>) -> Result<(), ForeignError> {
-        self.filter.union(&other.filter)?;
-        let (ours, theirs) = (self.info.items, other.info.items);
-        self.info.items = crate::layers::keys_of_both(self.filter.estimate(), ours, theirs);
-        Ok(())
-    }
-}
-
-impl<B: AsRef<[u8]>> Link<B> {
-    /// A link over bits that are there; what is said about it has been checked.
-    pub(super) fn new(info: LinkInfo, options: u32, bits: B) -> Result<Self, ForeignError> {
-        let misfit = || ForeignError::field("link", format!("{info:?}"), "one that fits its bits");
+    /// The filter over bits that are there; what is said about it has been checked.
+    pub(super) fn filter<B: AsRef<[u8]>>(
+        &self,
+        is_64: bool,
+        bits: B,
+    ) -> Result<Classic<Murmur, B>, ForeignError> {
+        let misfit = || ForeignError::field("link", format!("{self:?}"), "one that fits its bits");
         let bits_there = 8 * bits.as_ref().len() as u64;
-        let scheme = Murmur::new(options, info.bits, info.n2)
+        let scheme = Murmur::new(is_64, self.bits, self.n2)
             .filter(|scheme| scheme.range() <= bits_there)
             .ok_or_else(misfit)?;
-        let shape = ClassicShape { bits: bits_there, probes: info.hashes };
+        let shape = ClassicShape { bits: bits_there, probes: self.hashes };
         let filter = Classic::from_parts(scheme, shape, bits).ok_or_else(misfit)?;
-        let filter = filter.made_for(info.entries, info.error, info.items);
-        Ok(Link { filter, info })
-    }
-
-    /// The same link, as a RedisBloom of today says it.
-    pub(super) fn renewed(self) -> Self {
-        Link { info: self.info.renewed(), ..self }
-    }
-
-    /// What the chain says about it.
-    pub fn info(&self) -> LinkInfo {
-        self.info
-    }
-
-    /// The filter.
-    pub fn filter(&self) -> &Classic<Murmur, B> {
-        &self.filter
-    }
-
-    /// How many more keys it was made for.
-    pub fn room(&self) -> u64 {
-        self.info.entries.saturating_sub(self.info.items)
+        Ok(filter.made_for(self.entries, self.error, self.items))
     }
 }

@@ -1,6 +1,5 @@
 //! How RedisBloom turns a key into positions: two Murmur hashes, then a + i·b.
 
-use super::options;
 use crate::hash::{murmur2_32, murmur64a};
 use crate::{Modulus, ids};
 use mayhap::{Scheme, SchemeId};
@@ -23,9 +22,9 @@ pub struct Pair {
 impl Murmur {
     /// For a link that uses `bits` bits, or 2 to the power of `n2` where that is not 0. `None` where
     /// nothing is left to probe.
-    pub(super) fn new(options: u32, bits: u64, n2: u8) -> Option<Murmur> {
+    pub(super) fn new(is_64: bool, bits: u64, n2: u8) -> Option<Murmur> {
         let range = if n2 == 0 { bits } else { 1u64.checked_shl(n2.into())? };
-        Some(Murmur { is_64: options & options::FORCE64 != 0, range: Modulus::new(range)? })
+        Some(Murmur { is_64, range: Modulus::new(range)? })
     }
 
     /// Positions are below it.
@@ -34,6 +33,7 @@ impl Murmur {
     }
 }
 
+#[inline]
 pub(super) fn hash(is_64: bool, key: &[u8]) -> Pair {
     if is_64 {
         let start = murmur64a(key, 0xc6a4_a793_5bd1_e995);

@@ -1,8 +1,8 @@
 //! RocksDB's filters for code that learns the format when it runs.
 
-use super::{FastLocal, Filter, Legacy, TRAILER_BYTES, fast_local, filter_in_sst, is_sst};
+use super::{FastLocal, Filter, Legacy, TRAILER_BYTES, fast_local, filter_in_sst, is_sst, legacy};
 use crate::adapter::{Adapter, Body, Kept, Own, array, lend};
-use crate::{Bytes, Foreign, ForeignError, Format, Parts, Reader, Summary, ids};
+use crate::{Bytes, Foreign, ForeignError, Format, Parts, Reader, Summary, ids, pieces};
 use mayhap::format::Array;
 use mayhap::{Classic, Pages, Scheme};
 use std::borrow::Cow;
@@ -18,11 +18,24 @@ pub(crate) fn open_any(file: &Bytes) -> Result<Box<dyn Foreign>, ForeignError> {
     Ok(Box::new(Adapter::<Filter>::Lent(filter)))
 }
 
-/// What RocksDB makes of so many keys, with the bits a key that this rate takes.
-pub(crate) fn create_any(keys: u64, fpr: f64) -> Result<Box<dyn Foreign>, ForeignError> {
+/// What RocksDB makes of so many keys, with so many bits a key, or as many as the rate takes.
+pub(crate) fn create_any(
+    keys: u64,
+    fpr: f64,
+    bits_per_key: Option<f64>,
+    is_legacy: bool,
+) -> Result<Box<dyn Foreign>, ForeignError> {
+    // Bits a key are no promise of a rate.
+    let fpr_of_wish = if bits_per_key.is_some() { 0.0 } else { fpr };
     let keys = crate::limits::wish(keys, fpr)?;
-    let filter = fast_local::empty(keys, fast_local::bits_per_key_for(fpr))?;
-    Ok(Box::new(Adapter::Own(Filter::FastLocal(filter.made_for(keys, fpr, 0)))))
+    let filter = if is_legacy {
+        let bits = bits_per_key.unwrap_or_else(|| legacy::bits_per_key_for(fpr));
+        Filter::Legacy(legacy::empty(keys, bits)?.made_for(keys, fpr_of_wish, 0))
+    } else {
+        let bits = bits_per_key.unwrap_or_else(|| fast_local::bits_per_key_for(fpr));
+        Filter::FastLocal(fast_local::empty(keys, bits)?.made_for(keys, fpr_of_wish, 0))
+    };
+    Ok(Box::new(Adapter::Own(filter)))
 }
 
 /// Back from the parts it was kept as.
@@ -119,9 +132,10 @@ impl Own for Filter {
     }
 
     fn insert_keys(&mut self, keys: &[&[u8]], new: &mut Vec<bool>) -> Result<(), ForeignError> {
-        fn batch<S: Scheme>(filter: &mut Classic<S>, keys: &[&[u8]], new: &mut Vec<bool>) {
-            let hashes: Vec<_> = keys.iter().map(|key| filter.scheme().hash_bytes(key)).collect();
-            filter.insert_batch_new(&hashes, new);
+        fn batch<S: Scheme + Copy>(filter: &mut Classic<S>, keys: &[&[u8]], new: &mut Vec<bool>) {
+            let scheme = *filter.scheme();
+            let hash = pieces::one_by_one(&scheme);
+            pieces::each(keys, new, hash, |hashes, new| filter.insert_batch_new(hashes, new));
         }
         match self {
             Filter::FastLocal(filter) => batch::<FastLocal>(filter, keys, new),

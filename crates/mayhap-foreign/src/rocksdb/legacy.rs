@@ -73,31 +73,45 @@ impl Scheme for Legacy {
     }
 }
 
+/// Whole bits a key, and the probes that go with them.
+fn bits_and_probes(bits_per_key: f64) -> Result<(u32, u32), ForeignError> {
+    let millibits = fast_local::millibits(bits_per_key)
+        .ok_or_else(|| ForeignError::field("bits per key", bits_per_key, "at least 0.5"))?;
+    let bits = (millibits + 500) / 1000;
+    Ok((bits, ((f64::from(bits) * 0.69) as u32).clamp(1, 30)))
+}
+
+/// The fewest bits a key that keep strangers below this rate, or nearly: 100 are the most.
+pub(super) fn bits_per_key_for(fpr: f64) -> f64 {
+    // Its one line a key is that of the later filter; two probes may fall together more often.
+    fast_local::bits_per_key_for(fpr).ceil() + 1.0
+}
+
+/// An empty filter of the size RocksDB gave `keys` keys on an x86 machine.
+pub(super) fn empty(keys: u64, bits_per_key: f64) -> Result<Classic<Legacy>, ForeignError> {
+    let (bits, probes) = bits_and_probes(bits_per_key)?;
+    // Odd, so that a remainder by it uses all bits of the hash.
+    let lines = keys.max(1).saturating_mul(bits.into()).div_ceil(8 * LINE_BYTES) | 1;
+    let lines = u32::try_from(lines)
+        .map_err(|_| ForeignError::field("keys", keys, "few enough for 2^32 lines"))?;
+    let scheme = Legacy { lines, line_bits: 8 * LINE_BYTES };
+    let bytes = u64::from(lines) * LINE_BYTES;
+    let shape = ClassicShape { bits: 8 * bytes, probes };
+    Classic::from_parts(scheme, shape, Pages::zeroed(bytes)?).ok_or_else(super::misfit)
+}
+
 /// The block of these keys, as an x86 machine writes it.
 pub(super) fn build(
     hashes: impl Iterator<Item = u32>,
     bits_per_key: f64,
 ) -> Result<Vec<u8>, ForeignError> {
-    let millibits = fast_local::millibits(bits_per_key)
-        .ok_or_else(|| ForeignError::field("bits per key", bits_per_key, "at least 0.5"))?;
-    let bits_per_key = (millibits + 500) / 1000;
-    let probes = (f64::from(bits_per_key) * 0.69) as u32;
-    let probes = probes.clamp(1, 30);
     let mut counted: Vec<u32> = hashes.collect();
     counted.dedup();
     if counted.is_empty() {
+        let (_, probes) = bits_and_probes(bits_per_key)?;
         return Ok(vec![probes as u8, 0, 0, 0, 0]);
     }
-    // Odd, so that a remainder by it uses all bits of the hash.
-    let lines = (counted.len() as u64 * u64::from(bits_per_key)).div_ceil(8 * LINE_BYTES) | 1;
-    let scheme = Legacy {
-        lines: u32::try_from(lines)
-            .map_err(|_| ForeignError::field("keys", counted.len(), "few enough for 2^32 lines"))?,
-        line_bits: 8 * LINE_BYTES,
-    };
-    let shape = ClassicShape { bits: lines * 8 * LINE_BYTES, probes };
-    let mut filter = Classic::from_parts(scheme, shape, Pages::zeroed(lines * LINE_BYTES)?)
-        .ok_or_else(super::misfit)?;
+    let mut filter = empty(counted.len() as u64, bits_per_key)?;
     filter.insert_batch(&counted);
-    Ok([filter.as_bytes(), &scheme.trailer(shape)].concat())
+    Ok([filter.as_bytes(), &filter.scheme().trailer(filter.shape())].concat())
 }

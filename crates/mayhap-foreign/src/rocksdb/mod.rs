@@ -32,7 +32,7 @@ pub use legacy::Legacy;
 pub use ribbon::Ribbon;
 pub use sst::{filter_in_sst, is_sst};
 
-use crate::{ForeignError, Format};
+use crate::{ForeignError, Format, pieces};
 use mayhap::sizing::ClassicShape;
 use mayhap::{Classic, Key, MergeError, Pages, Scheme};
 use std::ops::Range;
@@ -145,12 +145,20 @@ impl<B: AsRef<[u8]>> Filter<B> {
 
     /// Ask for many keys at once: `answers` is cleared and filled, one answer a key.
     pub fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut Vec<bool>) {
-        fn hashes<S: Scheme, K: Key>(scheme: &S, keys: &[K]) -> Vec<S::Hash> {
-            keys.iter().map(|key| scheme.hash(key)).collect()
+        fn ask<S: Scheme, B: AsRef<[u8]>, K: Key>(
+            filter: &Classic<S, B>,
+            keys: &[K],
+            answers: &mut Vec<bool>,
+        ) {
+            let hash = |keys: &[K], hashes: &mut Vec<_>| {
+                hashes.clear();
+                hashes.extend(keys.iter().map(|key| filter.hash(key)));
+            };
+            pieces::each(keys, answers, hash, |hashes, found| filter.contains_batch(hashes, found));
         }
         match self {
-            Filter::FastLocal(f) => f.contains_batch(&hashes(f.scheme(), keys), answers),
-            Filter::Legacy(f) => f.contains_batch(&hashes(f.scheme(), keys), answers),
+            Filter::FastLocal(filter) => ask(filter, keys, answers),
+            Filter::Legacy(filter) => ask(filter, keys, answers),
             Filter::Ribbon(f) => {
                 answers.clear();
                 answers.extend(keys.iter().map(|key| f.contains(key)));

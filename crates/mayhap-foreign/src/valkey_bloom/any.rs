@@ -1,9 +1,8 @@
 //! valkey-bloom's chain for code that learns the format when it runs.
 
-use super::{Chain, Layer, Seed, check_counts, check_rates};
+use super::{Chain, Layer, LayerInfo, Seed, ValkeyBloom};
 use crate::adapter::{Adapter, Body, Kept, Own, array, lend, param};
 use crate::{Bytes, Foreign, ForeignError, Format, Parts, Reader, Summary, ids, limits};
-use mayhap::Pages;
 use std::fmt;
 use std::io::Write;
 
@@ -30,49 +29,46 @@ pub(crate) fn from_kept(
 ) -> Result<Box<dyn Foreign>, ForeignError> {
     let expansion = data.u32_le("expansion")?;
     let (fpr, tightening) = (data.f64_le("rate")?, data.f64_le("tightening ratio")?);
-    check_rates(fpr, tightening)?;
     let is_random = data.u8("random seed")? != 0;
     let seed = Seed { bytes: data.array("seed")?, is_random };
     data.end()?;
+    let rule = ValkeyBloom::new(expansion, fpr, tightening, seed)?;
     let mut layers = Vec::new();
     for (params, bits) in arrays {
         let probes = limits::probes(param(&params, 1)?)?;
         let count = |at| Ok::<_, ForeignError>(i64::try_from(param(&params, at)?).unwrap_or(-1));
-        let (items, capacity) = check_counts(count(2)?, count(3)?)?;
-        layers.push(Layer::new(seed, probes, bits, items, capacity)?);
+        let bytes = bits.as_ref().len() as u64;
+        let info = LayerInfo::new(bytes, probes, count(2)?, count(3)?)?;
+        layers.push(Layer::new(&rule, info, bits)?);
     }
-    if layers.is_empty() {
-        return Err(ForeignError::field("number of filters", 0, "1 or more"));
-    }
-    let chain = Chain { expansion, fpr, tightening, seed, layers };
-    Ok(Box::new(Adapter::<Chain>::Lent(chain)))
+    Ok(Box::new(Adapter::<Chain>::Lent(Chain::of_layers(rule, layers)?)))
 }
 
 impl<B: AsRef<[u8]> + fmt::Debug + Send + Sync + 'static> Body for Chain<B> {
     fn summary(&self) -> Summary {
-        let expansion = match self.expansion() {
+        let rule = self.rule();
+        let expansion = match rule.expansion() {
             0 => "none".to_owned(),
             expansion => expansion.to_string(),
         };
-        let seed = if self.seed().is_random { "random" } else { "fixed" };
+        let seed = if rule.seed().is_random { "random" } else { "fixed" };
         let details = vec![
             ("expansion", expansion),
-            ("tightening", self.tightening().to_string()),
+            ("tightening", rule.tightening().to_string()),
             ("seed", seed.to_owned()),
         ];
-        let filters = self.layers().iter().map(Layer::filter);
         Summary {
             format: Format::ValkeyBloom,
             scheme: ids::VALKEY_BLOOM,
             details,
             capacity: self.capacity(),
-            fpr: self.fpr(),
+            fpr: rule.fpr(),
             keys: Some(self.items()),
             layers: self.layers().len() as u64,
-            bits: filters.clone().map(|filter| filter.shape().bits).sum(),
-            probes: self.newest_layer().filter().shape().probes,
+            bits: self.bits(),
+            probes: self.newest().info().probes,
             fill: self.fill(),
-            estimate: filters.map(mayhap::Classic::estimate).sum(),
+            estimate: self.estimate(),
             fpr_now: self.fpr_now(),
         }
     }
@@ -82,8 +78,7 @@ impl<B: AsRef<[u8]> + fmt::Debug + Send + Sync + 'static> Body for Chain<B> {
     }
 
     fn contains_keys(&self, keys: &[&[u8]], answers: &mut Vec<bool>) {
-        let hashes: Vec<_> = keys.iter().map(|key| self.hash(key)).collect();
-        self.contains_batch(&hashes, answers);
+        Chain::contains_keys(self, keys, answers);
     }
 
     fn write_as(&self, format: Format, mut to: &mut dyn Write) -> Result<(), ForeignError> {
@@ -94,18 +89,19 @@ impl<B: AsRef<[u8]> + fmt::Debug + Send + Sync + 'static> Body for Chain<B> {
     }
 
     fn parts(&self) -> Parts<'_> {
-        let mut data = self.expansion().to_le_bytes().to_vec();
-        data.extend(self.fpr().to_le_bytes());
-        data.extend(self.tightening().to_le_bytes());
-        data.push(self.seed().is_random.into());
-        data.extend(self.seed().bytes);
+        let rule = self.rule();
+        let mut data = rule.expansion().to_le_bytes().to_vec();
+        data.extend(rule.fpr().to_le_bytes());
+        data.extend(rule.tightening().to_le_bytes());
+        data.push(rule.seed().is_random.into());
+        data.extend(rule.seed().bytes);
         let kept = |layer: &'_ Layer<B>| [layer.items(), layer.capacity()];
         Parts {
             format: Format::ValkeyBloom,
             scheme: ids::VALKEY_BLOOM,
             data,
             capacity: self.capacity(),
-            fpr: self.fpr(),
+            fpr: rule.fpr(),
             keys: self.items().min(1 << 56),
             arrays: self.layers().iter().map(|l| array(l.filter(), &kept(l))).collect(),
         }
@@ -116,19 +112,11 @@ impl Own for Chain {
     type Lent = Chain<Bytes>;
 
     fn copy_of(lent: &Chain<Bytes>) -> Result<Chain, ForeignError> {
-        let mut layers = Vec::new();
-        for layer in lent.layers() {
-            let bits = Pages::copy_of(layer.filter().as_bytes())?;
-            let probes = layer.filter().shape().probes;
-            layers.push(Layer::new(lent.seed, probes, bits, layer.items, layer.capacity)?);
-        }
-        let Chain { expansion, fpr, tightening, seed, .. } = *lent;
-        Ok(Chain { expansion, fpr, tightening, seed, layers })
+        lent.copied()
     }
 
     fn insert_keys(&mut self, keys: &[&[u8]], new: &mut Vec<bool>) -> Result<(), ForeignError> {
-        let hashes: Vec<_> = keys.iter().map(|key| self.hash(key)).collect();
-        self.insert_batch_new(&hashes, new)
+        Chain::insert_keys(self, keys, new)
     }
 
     fn union_own(&mut self, other: &Chain) -> Result<(), ForeignError> {

@@ -39,7 +39,7 @@ fn filters_made_here_are_those_made_there() {
         case.file.truncate(case.file.len() - appended);
         let n = case.params["n"].as_u64().or(case.params["capacity"].as_u64()).unwrap();
         let fpr = case.params["p"].as_f64().or(case.params["fpp"].as_f64()).unwrap();
-        let filter = rebuild(&case, dcso::create(n, fpr).unwrap(), KeyType::Bytes);
+        let filter = rebuild(&case, dcso::create(n, fpr, false).unwrap(), KeyType::Bytes);
         if let Some(keys) = case.params["N"].as_u64() {
             assert_eq!(filter.keys(), keys, "{}", case.name);
         }

@@ -104,6 +104,11 @@ impl KeyBytes {
 
     /// All keys in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        (0..self.keys()).filter_map(|i| self.get(i))
+        let mut start = 0;
+        self.ends.iter().map(move |end| {
+            let key = &self.bytes[start..*end];
+            start = *end;
+            key
+        })
     }
 }

@@ -8,7 +8,7 @@ use crate::budget::MaxMemory;
 use crate::clock::now_s;
 use crate::exit::{Exit, refuse};
 use crate::fill::{Filled, fill};
-use crate::foreign::{self, FormatArg};
+use crate::foreign::{self, FormatArg, MakingArgs, SeedArg};
 use crate::globals::Globals;
 use crate::keys::{KeyArgs, is_reserved, note, reading};
 use crate::kind::{GENERATIONS, KindArg};
@@ -77,9 +77,11 @@ pub struct Build {
     #[command(flatten)]
     key_file: KeyFile,
 
-    /// Hash with this seed: filters that shall merge need the same [default: 0]
-    #[arg(long, value_name = "NUMBER", conflicts_with = "key_file")]
-    seed: Option<u64>,
+    /// Hash with this seed: filters that shall merge need the same [default: 0]. For valkey-bloom
+    /// 64 hexadecimal digits, or `random`
+    #[arg(long, value_name = "NUMBER", conflicts_with = "key_file", value_parser = foreign::seed)]
+    #[arg(allow_hyphen_values = true)]
+    seed: Option<SeedArg>,
 
     /// Note something in the file, for `info` to show. Can be given again
     #[arg(long = "meta", value_name = "NAME=VALUE", value_parser = pair)]
@@ -106,6 +108,9 @@ pub struct Build {
     format: FormatArg,
 
     #[command(flatten)]
+    making: MakingArgs,
+
+    #[command(flatten)]
     keys: KeyArgs,
 }
 
@@ -119,6 +124,12 @@ impl Build {
         }
         if let Some(format) = self.format.foreign() {
             return self.foreign(format, inputs, globals);
+        }
+        if self.making.are_named() {
+            return Err(refuse(
+                "--bits-per-key, --expansion, --nonscaling, --variant: for other programs' filters",
+                "name one with --format, or leave them out",
+            ));
         }
         let rules = self.keys.rules()?;
         let over = if self.force { Over::Anything } else { Over::Filters };
@@ -199,15 +210,16 @@ impl Build {
             || self.memory.is_some()
             || self.keyed
             || self.key_file.is_named()
-            || self.seed.is_some()
             || self.shards.is_some()
             || !self.meta.is_empty();
         if ours {
             return Err(refuse(
                 format!("--format {format} is another program's filter: it has keys and a rate"),
-                "leave out --kind, --shards, --window, --generations, --memory, --keyed, --key-file, --seed and --meta",
+                "leave out --kind, --shards, --window, --generations, --memory, --keyed, --key-file and --meta",
             ));
         }
+        let making = self.making.making(self.seed.as_ref())?;
+        making.check(format)?;
         let over = if self.force { Over::Anything } else { Over::Filters };
         self.check_output(over)?;
         let rules = self.keys.foreign_rules(format, None, None)?;
@@ -218,6 +230,7 @@ impl Build {
             over,
             capacity: self.capacity,
             fpr: self.rate.unwrap_or(wish::RATE),
+            making,
             key_type: self.keys.foreign_key_type(),
             memory: self.max_memory,
             strict: self.strict,
@@ -253,7 +266,7 @@ impl Build {
         if self.keyed || self.key_file.is_named() {
             return Ok(Native::keyed(self.key_file.read_or_make(&self.output)?));
         }
-        Ok(Native::seeded(self.seed.unwrap_or(0)))
+        Ok(Native::seeded(self.seed.as_ref().map_or(Ok(0), SeedArg::native)?))
     }
 
     fn notes(&self) -> anyhow::Result<Notes> {

@@ -1,0 +1,136 @@
+//! Flags for making other programs' filters, where those programs leave a choice.
+
+use crate::exit::refuse;
+use anyhow::Context;
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use mayhap_foreign::{Format, Growth, Making, Seed, Variant, valkey_bloom};
+
+/// What there is to choose beside keys and rate.
+#[derive(Args, Clone, Debug, Default)]
+pub struct MakingArgs {
+    /// Bits a key, instead of a rate (the LevelDB family, rocksdb)
+    #[arg(long, value_name = "BITS", conflicts_with = "rate")]
+    #[arg(help_heading = "Other programs", display_order = 83)]
+    bits_per_key: Option<f64>,
+
+    /// When full, go on in a filter N times as large (redisbloom, valkey-bloom) [default: 2]
+    #[arg(long, value_name = "N", conflicts_with = "nonscaling")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(help_heading = "Other programs", display_order = 84)]
+    expansion: Option<u32>,
+
+    /// When full, take no more keys (redisbloom, valkey-bloom)
+    #[arg(long, help_heading = "Other programs", display_order = 85)]
+    nonscaling: bool,
+
+    #[command(flatten)]
+    variant: VariantArg,
+}
+
+/// Which form of a format.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct VariantArg {
+    /// Which form, where the format has several: json of bits-and-blooms, v2 of spark
+    #[arg(long, value_name = "NAME", value_parser = variants(), hide_possible_values = true)]
+    #[arg(help_heading = "Other programs", display_order = 86)]
+    #[arg(long_help = long_help())]
+    variant: Option<Variant>,
+}
+
+impl VariantArg {
+    /// The one that was named.
+    pub fn get(self) -> Option<Variant> {
+        self.variant
+    }
+}
+
+fn variants() -> impl TypedValueParser<Value = Variant> {
+    let names = PossibleValuesParser::new(Variant::ALL.map(Variant::name));
+    names.try_map(|name| name.parse::<Variant>())
+}
+
+fn long_help() -> String {
+    let mut help = "Which form, where the format has several; the first is the default.".to_owned();
+    for format in Format::ALL {
+        let names: Vec<_> = Variant::of(format).iter().map(|variant| variant.name()).collect();
+        if !names.is_empty() {
+            help += &format!("\n\n{format}: {}", names.join(", "));
+        }
+    }
+    help
+}
+
+impl MakingArgs {
+    /// Whether anything was chosen.
+    pub fn are_named(&self) -> bool {
+        let MakingArgs { bits_per_key, expansion, nonscaling, variant } = self;
+        bits_per_key.is_some() || expansion.is_some() || *nonscaling || variant.get().is_some()
+    }
+
+    /// All choices together.
+    pub fn making(&self, seed: Option<&SeedArg>) -> anyhow::Result<Making> {
+        if self.bits_per_key.is_some_and(|bits| !(0.5..=1000.0).contains(&bits)) {
+            return Err(refuse("--bits-per-key: not 0.5 to 1000", "10 make a rate of 1%"));
+        }
+        let growth = match self.expansion {
+            Some(expansion) => Some(Growth::By(expansion)),
+            None => self.nonscaling.then_some(Growth::Never),
+        };
+        let seed = seed.map(SeedArg::foreign).transpose()?;
+        let variant = self.variant.get();
+        Ok(Making { bits_per_key: self.bits_per_key, growth, seed, variant })
+    }
+}
+
+/// What `--seed` takes: a number, and for valkey-bloom its 32 bytes or none in particular.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SeedArg {
+    /// A number.
+    Number(i128),
+    /// 64 hexadecimal digits.
+    Bytes([u8; 32]),
+    /// One drawn at random.
+    Random,
+}
+
+impl SeedArg {
+    /// As one of our filters has it.
+    pub fn native(&self) -> anyhow::Result<u64> {
+        match self {
+            SeedArg::Number(number) => u64::try_from(*number).context("--seed: not 0 to 2^64 - 1"),
+            _ => Err(refuse(
+                "--seed: a filter of ours takes a number",
+                "--keyed hashes under a random secret",
+            )),
+        }
+    }
+
+    fn foreign(&self) -> anyhow::Result<Seed> {
+        Ok(match self {
+            SeedArg::Number(number) => {
+                Seed::Number(i32::try_from(*number).context("--seed: not a 32-bit integer")?)
+            }
+            SeedArg::Bytes(bytes) => Seed::Keys(valkey_bloom::Seed::random(*bytes)),
+            SeedArg::Random => {
+                let mut bytes = [0; 32];
+                getrandom::fill(&mut bytes).context("drawing a random seed")?;
+                Seed::Keys(valkey_bloom::Seed::random(bytes))
+            }
+        })
+    }
+}
+
+/// Read a seed.
+pub fn seed(text: &str) -> Result<SeedArg, String> {
+    let wrong = || format!("{text:?} is no number, nor 64 hexadecimal digits, nor `random`");
+    if text == "random" {
+        return Ok(SeedArg::Random);
+    }
+    if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        let byte = |i: usize| u8::from_str_radix(&text[2 * i..][..2], 16).unwrap_or(0);
+        return Ok(SeedArg::Bytes(std::array::from_fn(byte)));
+    }
+    let number = text.parse().ok().filter(|number| *number <= u64::MAX.into());
+    number.map(SeedArg::Number).ok_or_else(wrong)
+}
