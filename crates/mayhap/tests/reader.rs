@@ -60,6 +60,12 @@ impl File {
         if self.number(10, 2) == 8 {
             return self.cascade(hash);
         }
+        if self.number(10, 2) == 9 {
+            let (arrays, params) = (self.arrays(), self.params());
+            assert_eq!((params[0], params[1]), (1, arrays.len() as u64));
+            let shard = &arrays[high(fold(hash, 0x589965cc75374cc3), params[1]) as usize];
+            return self.lines(shard, &shard.params[3..], hash);
+        }
         self.arrays().iter().any(|array| match self.number(10, 2) {
             1 => flat(hash, array).all(|at| self.bit(array, at)),
             2 => self.lines(array, &array.params, hash),
@@ -158,6 +164,7 @@ fn a_reader_made_from_the_description_agrees() {
         "windowed-time",
         "cascade",
         "cascade-blocked",
+        "sharded",
     ]) {
         let theirs = File::read(name);
         let ours = AnyFilter::open(&theirs.0[..], None::<Secret>).unwrap();
