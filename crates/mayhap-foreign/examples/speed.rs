@@ -66,7 +66,8 @@ fn slices(batches: &[Vec<Vec<u8>>]) -> Vec<Vec<&[u8]>> {
     batches.iter().map(|batch| batch.iter().map(Vec::as_slice).collect()).collect()
 }
 
-type Theirs = Timed<Box<dyn Foreign>>;
+type Any = Box<dyn Foreign>;
+type Theirs = Timed<Any>;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -129,7 +130,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         black_box(&answers);
     };
     let mut answers = Vec::new();
-    let mut ask_theirs = |filter: &Box<dyn Foreign>, batch: &[&[u8]]| {
+    let mut ask_theirs = |filter: &Any, batch: &[&[u8]]| {
         filter.contains_batch(batch, &mut answers);
         black_box(&answers);
     };

@@ -275,21 +275,51 @@ impl Poppy {
 
     /// Take in everything the other filter holds. They must be of one shape.
     pub fn union<C: AsRef<[u8]>>(&mut self, other: &Poppy<C>) -> Result<(), ForeignError> {
-        match (&mut self.cache, &other.cache) {
-            (Some(ours), Some(theirs)) => ours.union(theirs)?,
-            (None, None) => {}
-            (ours, _) => {
-                let (one, none) = ("with a cache", "without a cache");
-                let (have, got) = if ours.is_some() { (one, none) } else { (none, one) };
-                let (have, got) = (have.to_owned(), got.to_owned());
-                return Err(mayhap::MergeError { what: "filters", have, got }.into());
-            }
+        let (ours, theirs) = (bits_of(&self.cache), bits_of(&other.cache));
+        if ours != theirs {
+            let (have, got) = (format!("{ours} bits"), format!("{theirs} bits"));
+            return Err(mayhap::MergeError { what: "caches", have, got }.into());
         }
+        // The larger first: where it refuses, nothing has changed yet.
         self.buckets.union(&other.buckets)?;
+        if let (Some(ours), Some(theirs)) = (&mut self.cache, &other.cache) {
+            ours.union(theirs)?;
+        }
         self.head.keys = self.buckets.estimate();
         Ok(())
     }
 }
 
+/// Bits of a cache; 0 where there is none.
+fn bits_of<B: AsRef<[u8]>>(cache: &Option<Classic<Cache, B>>) -> u64 {
+    cache.as_ref().map_or(0, |cache| cache.shape().bits)
+}
+
 /// The format's name, for messages.
 pub(crate) const FORMAT: Format = Format::Poppy;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_merge_changes_nothing() {
+        let make = |keys, optimisation| Poppy::create(keys, 0.01, optimisation).unwrap();
+        let mut ours = make(4_000, Optimisation::Best);
+        ours.insert("ada");
+        let before = ours.encode().unwrap();
+        // Another size of cache, none at all, and the same cache before other buckets.
+        for (keys, optimisation) in
+            [(9_000, Optimisation::Best), (4_000, Optimisation::None), (2_100, Optimisation::Best)]
+        {
+            let mut theirs = make(keys, optimisation);
+            theirs.insert("eve");
+            assert!(ours.union(&theirs).is_err(), "{keys}, {optimisation:?}");
+            assert!(ours.encode().unwrap() == before, "{keys}, {optimisation:?}");
+        }
+        let mut theirs = make(4_000, Optimisation::Best);
+        theirs.insert("eve");
+        ours.union(&theirs).unwrap();
+        assert!(ours.contains("ada") && ours.contains("eve"));
+    }
+}
