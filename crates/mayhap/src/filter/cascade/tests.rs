@@ -200,7 +200,7 @@ fn a_key_a_million_times_takes_no_room() {
     let (include, one) = (hashes(0..1000), hashes(0..1));
     let making = Making::default().with_max_hashes(3000).with_prefer(Prefer::Exclude);
     let log = |each: &mut (dyn FnMut(&[Hash]) + Send)| {
-        (0..2_000_000 / 500).for_each(|_| each(&one.repeat(500)))
+        (0..2_000_000 / 500).for_each(|_| each(&one.repeat(500)));
     };
     let filter = Cascade::build(spec(0.01), making, |each| each(&include), log).unwrap();
     assert_eq!((filter.included(), filter.excluded(), filter.in_both()), (999, 2_000_000, 1));
