@@ -31,7 +31,8 @@ fn certificates(dir: &Path) {
     let subject = "-subj /CN=mayhap-test -nodes -newkey rsa:2048 -sha256";
     openssl(dir, &format!("req -x509 {subject} -days 2 -keyout ca.key -out ca.pem"));
     openssl(dir, &format!("req {subject} -keyout server.key -out server.csr"));
-    let signed = "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -sha256";
+    let signed =
+        "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -sha256";
     openssl(dir, &format!("{signed} -extfile names -out server.pem"));
 }
 
@@ -90,7 +91,10 @@ fn a_server_behind_tls_answers_those_who_trust_it() {
     certificates(dir.path());
     certificates(other.path());
     let Some((_server, port)) = start(dir.path()) else {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "no redis-server with TLS, and CI=true");
+        assert!(
+            std::env::var("CI").as_deref() != Ok("true"),
+            "no redis-server with TLS, and CI=true"
+        );
         eprintln!("skipped: no redis-server with TLS here (apt-get install redis-server)");
         return;
     };
