@@ -75,10 +75,32 @@ impl LinkError {
             error.kind(),
             ErrorKind::Io | ErrorKind::ClusterConnectionNotFound | ErrorKind::Parse
         );
+        if error.is_timeout() {
+            let what = "no answer in time; `timeout=SECONDS` in the address is how long to wait";
+            return LinkError::Away { address: address.to_owned(), what: what.to_owned() };
+        }
         if lost || error.is_cluster_error() || error.is_connection_dropped() {
             LinkError::Away { address: address.to_owned(), what: error.to_string() }
         } else {
             LinkError::Refused { what: error.to_string() }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Address, Pool, Request};
+
+    /// A server that takes connections and never says a word.
+    #[test]
+    fn a_silent_server_is_away_and_the_way_out_is_named() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = silent.local_addr().unwrap().port();
+        let url = format!("redis://127.0.0.1:{port}/0?timeout=0.05");
+        let pool = Pool::new(Address::parse(&url).unwrap().0).unwrap();
+        let error = pool.ask(&[Request::command(redis::cmd("PING"))]).unwrap_err();
+        assert!(matches!(error, LinkError::Away { .. }), "{error:?}");
+        assert!(error.to_string().contains("timeout=SECONDS"), "{error}");
     }
 }

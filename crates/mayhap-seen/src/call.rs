@@ -23,17 +23,19 @@ pub(crate) fn unseen<'a, I: AsRef<[u8]>>(
     candidates: &'a [I],
     view: &View,
 ) -> Vec<&'a I> {
-    if view.is_empty() {
+    if view.is_empty() || candidates.is_empty() {
         return candidates.iter().collect();
     }
     // Hashed all at once: a short loop without a guess in it is the fastest.
     let hashes = if view.needs_hashes() { hash_ids(owner, candidates) } else { vec![] };
-    let mut unseen = Vec::with_capacity(candidates.len());
-    view.ask(candidates, &hashes, |id, marked, offered| {
-        if !marked && !offered {
-            unseen.push(id);
-        }
-    });
+    let hidden = view.ask(candidates, &hashes).hidden();
+    // Each is written down, and the next over it if it was hidden: nothing to guess here either.
+    let (mut unseen, mut count) = (vec![&candidates[0]; candidates.len()], 0);
+    for (id, hidden) in candidates.iter().zip(hidden) {
+        unseen[count] = id;
+        count += usize::from(!hidden);
+    }
+    unseen.truncate(count);
     unseen
 }
 
@@ -62,42 +64,25 @@ impl<'a> Call<'a> {
         Change { owner: self.owner, deed, ids: &self.ids, hashes: &self.hashes }
     }
 
-    /// For each id, by its place, whether it was marked and whether it was on offer.
-    fn ask(&self, before: &Before, mut answer: impl FnMut(usize, bool, bool)) {
-        match before {
-            Before::List(view) => {
-                let mut at = 0;
-                view.ask(&self.ids, &self.hashes, |_, marked, offered| {
-                    answer(at, marked, offered);
-                    at += 1;
-                });
-            }
-            Before::Marked(marked) => {
-                marked.iter().enumerate().for_each(|(at, marked)| answer(at, *marked, false));
-            }
-        }
-    }
-
     /// Which ids a deed on the unseen ones was done to: by their places, each id once.
     pub fn unseen_once(&self, before: &Before) -> Vec<usize> {
-        let (mut met, mut unseen) = (HashSet::new(), vec![]);
-        self.ask(before, |at, marked, offered| {
-            if !marked && !offered && met.insert(self.ids[at]) {
-                unseen.push(at);
-            }
-        });
-        unseen
+        let hidden = match before {
+            Before::List(view) => view.ask(&self.ids, &self.hashes).hidden(),
+            Before::Marked(marked) => marked.clone(),
+        };
+        let mut met = HashSet::new();
+        let places = (0..self.ids.len()).zip(hidden).filter(|(_, hidden)| !hidden);
+        places.map(|(at, _)| at).filter(|at| met.insert(self.ids[*at])).collect()
     }
 
     /// How many different ids were not marked yet.
     pub fn new_ids(&self, before: &Before) -> u64 {
-        let mut new = HashSet::new();
-        self.ask(before, |at, marked, _| {
-            if !marked {
-                new.insert(self.ids[at]);
-            }
-        });
-        new.len() as u64
+        let marked = match before {
+            Before::List(view) => view.ask(&self.ids, &self.hashes).marked,
+            Before::Marked(marked) => marked.clone(),
+        };
+        let new = self.ids.iter().zip(marked).filter(|(_, marked)| !marked);
+        new.map(|(id, _)| *id).collect::<HashSet<&[u8]>>().len() as u64
     }
 }
 

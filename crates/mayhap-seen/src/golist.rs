@@ -43,33 +43,24 @@ impl GoList {
         GoList { slices: slices.collect(), offers, bytes }
     }
 
-    /// For each id, whether it is marked and whether it is on offer. Without offers there need be
-    /// no hashes.
-    pub(crate) fn ask<'a, I: AsRef<[u8]>>(
-        &self,
-        ids: &'a [I],
-        hashes: &[Hash],
-        mut answer: impl FnMut(&'a I, bool, bool),
-    ) {
+    /// For each id, whether it is marked.
+    pub(crate) fn which_are_marked<I: AsRef<[u8]>>(&self, ids: &[I]) -> Vec<bool> {
         // One step for all ids before the next: with nothing to guess in between, a processor
         // hashes several at a time. The first probe needs one of the two hashes only, and is all
         // that most strangers cost.
         let firsts: Vec<u32> = ids.iter().map(|id| first_hash(id.as_ref())).collect();
-        let (mut places, mut count) = (vec![0; ids.len()], 0);
+        let (mut places, mut passed) = (vec![0; ids.len()], 0);
         for (at, first) in firsts.iter().enumerate() {
-            places[count] = at;
-            count += usize::from(self.may_hold(*first));
+            places[passed] = at;
+            passed += usize::from(self.may_hold(*first));
         }
-        let hash = |at: &usize| (*at, second_hash(ids[*at].as_ref()));
-        let seconds: Vec<(usize, u32)> = places[..count].iter().map(hash).collect();
-        let is_marked = |(at, second): (usize, u32)| self.find((firsts[at], second)).is_some();
+        let second = |at: &usize| (*at, second_hash(ids[*at].as_ref()));
+        let pairs: Vec<(usize, u32)> = places[..passed].iter().map(second).collect();
         let mut marked = vec![false; ids.len()];
-        seconds.into_iter().for_each(|pair| marked[pair.0] = is_marked(pair));
-        let has_offers = !self.offers.is_empty();
-        for (at, (id, marked)) in ids.iter().zip(marked).enumerate() {
-            let offered = has_offers && hashes.get(at).is_some_and(|h| self.offers.contains(*h));
-            answer(id, marked, offered);
+        for (at, second) in pairs {
+            marked[at] = self.find((firsts[at], second)).is_some();
         }
+        marked
     }
 
     /// Whether the first probe meets a set bit in any slice.

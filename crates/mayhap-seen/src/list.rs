@@ -145,18 +145,31 @@ impl List {
         self.offers.iter().any(|offer| offer.hashes.binary_search(&hash.0).is_ok())
     }
 
-    /// For each hash whether it is marked, and whether it is on offer.
-    pub(crate) fn ask(&self, hashes: &[Hash], mut answer: impl FnMut(bool, bool)) {
-        // Few questions are answered by searching before a sieve is made; offers are rare.
-        if (hashes.len() as u64) * 8 < self.ids() || !self.offers.is_empty() {
-            hashes.iter().for_each(|hash| answer(self.is_marked(*hash), self.is_offered(*hash)));
-            return;
+    /// For each hash whether it is marked.
+    pub(crate) fn which_are_marked(&self, hashes: &[Hash]) -> Vec<bool> {
+        // Few questions are answered by searching before a sieve is made.
+        if (hashes.len() as u64) * 8 < self.ids() {
+            return hashes.iter().map(|hash| self.is_marked(*hash)).collect();
         }
         let mut sieve = Sieve::new(self.ids());
         self.slices.iter().for_each(|slice| slice.trace(&mut sieve));
-        for hash in hashes {
-            answer(sieve.may_hold(*hash) && self.is_marked(*hash), false);
+        // Those that pass are gathered first, without a branch to guess wrong at each of them.
+        let (mut places, mut passed) = (vec![0; hashes.len()], 0);
+        for (at, hash) in hashes.iter().enumerate() {
+            places[passed] = at;
+            passed += usize::from(sieve.may_hold(*hash));
         }
+        let mut marked = vec![false; hashes.len()];
+        places[..passed].iter().for_each(|at| marked[*at] = self.is_marked(hashes[*at]));
+        marked
+    }
+
+    /// For each hash whether it is on offer; nothing if nothing is.
+    pub(crate) fn which_are_offered(&self, hashes: &[Hash]) -> Vec<bool> {
+        if self.offers.is_empty() {
+            return vec![];
+        }
+        hashes.iter().map(|hash| self.is_offered(*hash)).collect()
     }
 
     /// Do something, at this moment, to these ids.

@@ -62,24 +62,19 @@ impl View {
         }
     }
 
-    /// For each id, whether it is marked and whether it is on offer.
-    pub(crate) fn ask<'a, I: AsRef<[u8]>>(
-        &self,
-        ids: &'a [I],
-        hashes: &[Hash],
-        mut answer: impl FnMut(&'a I, bool, bool),
-    ) {
+    /// What it knows of each id, given their hashes where those are needed.
+    pub(crate) fn ask<I: AsRef<[u8]>>(&self, ids: &[I], hashes: &[Hash]) -> Answers {
         match self {
             View::List(list) => {
-                let mut ids = ids.iter();
-                list.ask(hashes, |marked, offered| {
-                    if let Some(id) = ids.next() {
-                        answer(id, marked, offered);
-                    }
-                });
+                _ = ids;
+                let marked = list.which_are_marked(hashes);
+                Answers { marked, offered: list.which_are_offered(hashes) }
             }
             #[cfg(feature = "redis")]
-            View::Go(list) => list.ask(ids, hashes, answer),
+            View::Go(list) => {
+                let marked = list.which_are_marked(ids);
+                Answers { marked, offered: list.offers().which_are_offered(hashes) }
+            }
         }
     }
 
@@ -114,6 +109,21 @@ impl View {
                 ListStats { ids, slices, offered, bytes, chance, oldest: None, expires: None }
             }
         }
+    }
+}
+
+/// What a list knows of some ids, in their order.
+pub(crate) struct Answers {
+    pub marked: Vec<bool>,
+    /// Empty where nothing is on offer.
+    offered: Vec<bool>,
+}
+
+impl Answers {
+    /// For each id, whether it is marked or on offer.
+    pub fn hidden(mut self) -> Vec<bool> {
+        self.marked.iter_mut().zip(self.offered).for_each(|(hidden, offered)| *hidden |= offered);
+        self.marked
     }
 }
 

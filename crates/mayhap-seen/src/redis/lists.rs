@@ -13,6 +13,7 @@ use crate::list::{Deed, List};
 use crate::policy::Seconds;
 use crate::record;
 use crate::view::View;
+use mayhap::Hash;
 use mayhap_redis::redis::{Value, cmd};
 use mayhap_redis::{Reply, Request, Script};
 
@@ -133,15 +134,11 @@ impl Try {
             return Ok(Some(marking.unwrap_or_else(|| asking(plan, change.owner))));
         };
         let view = standing.view(plan, change.owner, now)?;
-        let (mut ids, mut hashes) = (vec![], vec![]);
-        let mut places = change.hashes.iter();
-        view.ask(change.ids, change.hashes, |id, is_marked, is_offered| {
-            let hash = places.next();
-            if change.deed == Deed::Mark || !(is_marked || is_offered) {
-                ids.push(*id);
-                hashes.extend(hash);
-            }
-        });
+        let hidden = view.ask(change.ids, change.hashes).hidden();
+        let all = change.ids.iter().zip(change.hashes).zip(hidden);
+        let chosen = all.filter(|(_, hidden)| change.deed == Deed::Mark || !hidden);
+        let (mut ids, hashes): (Vec<&[u8]>, Vec<Hash>) =
+            chosen.map(|((id, hash), _)| (*id, *hash)).unzip();
         let (mut offers, mut lasts) = (vec![], 0);
         if let Deed::Offer { .. } = change.deed {
             if !hashes.is_empty() {

@@ -182,15 +182,22 @@ fn lists_move_from_store_to_store() {
     for owner in [&b"user-2"[..], b"user-3"] {
         here.seen.mark(owner, &[owner]).unwrap();
     }
-    let (mut lists, mut back) = (vec![], vec![]);
-    let keep = |lists: &mut Vec<_>, owner: &[u8], list: Vec<u8>| lists.push((owner.to_vec(), list));
-    here.seen.export_all(|owner, list| Ok(keep(&mut lists, owner, list))).unwrap();
+    let exported = |seen: &Seen<Box<dyn Backend>>| {
+        let mut lists = vec![];
+        let keep = |owner: &[u8], list: Vec<u8>| {
+            lists.push((owner.to_vec(), list));
+            Ok(())
+        };
+        seen.export_all(keep).unwrap();
+        lists
+    };
+    let mut lists = exported(&here.seen);
     let many = |lists: &[(Vec<u8>, Vec<u8>)], seen: &Seen<Box<dyn Backend>>| {
         let lists: Vec<(&[u8], &[u8])> = lists.iter().map(|(o, l)| (&o[..], &l[..])).collect();
         seen.import_many(&lists)
     };
     many(&lists, &there.seen).unwrap();
-    there.seen.export_all(|owner, list| Ok(keep(&mut back, owner, list))).unwrap();
+    let back = exported(&there.seen);
     assert_eq!((lists.len(), back.len()), (3, 3));
     many(&back, &here.seen).unwrap();
     for seen in [&here.seen, &there.seen] {

@@ -78,7 +78,8 @@ impl Kind {
             _ => {
                 let layout = if self.is_list() { "list" } else { "compact" };
                 let url = server.insert(Server::start_a(self.make(), &[])?).url();
-                let options = RedisOptions::parse(&format!("{url}?prefix=t:&layout={layout}"));
+                let options =
+                    RedisOptions::parse(&format!("{url}?prefix=t:&layout={layout}&timeout=60"));
                 let options = options.unwrap();
                 let options = options.with_policy(policy).with_clock(hands.clock());
                 Box::new(Redis::open_with(options).unwrap())
