@@ -10,7 +10,7 @@
 //! Golden files: `testdata/foreign/spark/`.
 
 use crate::frame::{Content, Frame, Framed, Laid, Place};
-use crate::hash::spark_murmur3_twice;
+use crate::hash::spark_murmur3;
 use crate::walk::{INT_REACH, int_walk};
 use crate::{ForeignError, Format, Modulus, Reader, ids, limits};
 use mayhap::{Scheme, SchemeId};
@@ -58,8 +58,8 @@ impl Scheme for SparkScheme {
 
     #[inline]
     fn hash_bytes(&self, bytes: &[u8]) -> (i32, i32) {
-        let (first, second) = spark_murmur3_twice(bytes, self.version.seed());
-        (first as i32, second as i32)
+        let first = spark_murmur3(bytes, self.version.seed());
+        (first as i32, spark_murmur3(bytes, first) as i32)
     }
 
     #[inline]

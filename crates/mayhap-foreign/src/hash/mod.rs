@@ -22,7 +22,7 @@ pub use murmur2::{murmur2_32, murmur64a};
 pub use murmur3::{murmur3_128, murmur3_128_and_with};
 pub use orc::{orc_bytes, orc_long};
 pub use sip::sip13_of_slice_twice;
-pub use spark::{spark_murmur3, spark_murmur3_twice};
+pub use spark::spark_murmur3;
 pub use wyhash::wyhash;
 pub use xxph3::xxph3;
 

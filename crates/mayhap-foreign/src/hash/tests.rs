@@ -93,12 +93,6 @@ proptest! {
     }
 
     #[test]
-    fn spark_s_two_hashes_are_two(key: Vec<u8>, seed: u32) {
-        let first = spark_murmur3(&key, seed);
-        prop_assert_eq!(spark_murmur3_twice(&key, seed), (first, spark_murmur3(&key, first)));
-    }
-
-    #[test]
     fn all_at_once_is_one_by_one(keys in vec(any::<Vec<u8>>(), 0..10)) {
         let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         let mut hashes = vec![7];
