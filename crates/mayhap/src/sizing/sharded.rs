@@ -55,7 +55,7 @@ impl ShardedShape {
 /// ```
 /// use mayhap::sizing::shard_capacity;
 /// assert_eq!(shard_capacity(1_000_000, 1), 1_000_000);
-/// assert_eq!(shard_capacity(5_000_000, 64), 80_105); // 78 125 on average
+/// assert_eq!(shard_capacity(5_000_000, 64), 80_106); // 78 125 on average
 /// ```
 pub fn shard_capacity(keys: u64, shards: u32) -> u64 {
     let shards = shards.clamp(1, MAX_SHARDS);
