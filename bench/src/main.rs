@@ -10,6 +10,7 @@
 //! mayhap-bench urls OUTDIR [LINES] [SEED]
 //! ```
 
+mod awake;
 mod bars;
 mod cascade;
 mod chart;

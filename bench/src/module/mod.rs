@@ -7,6 +7,7 @@
 mod load;
 mod server;
 
+use crate::awake::Awake;
 use crate::bars::Bar;
 use crate::contest::median;
 use crate::page::{self, table};
@@ -88,6 +89,7 @@ impl Findings {
 
 /// Measure on every server there is, and write the part of the page unless it is a quick run.
 pub fn run(options: Options, docs: &Path) -> Result<(), String> {
+    let _awake = Awake::keep();
     let makes: Vec<Make> =
         [Make::Redis, Make::Valkey].into_iter().filter(|make| make.is_there()).collect();
     if makes.is_empty() {
@@ -97,7 +99,8 @@ pub fn run(options: Options, docs: &Path) -> Result<(), String> {
     }
     let mut text = "## Inside Redis and Valkey\n\n\
         Written by `cargo xtask bench module`. Microseconds are of the server's main thread for one\n\
-        command, and the ratio is to `PING` at the same pipeline length in the same rounds.\n"
+        command, and the ratio is to `PING` at the same pipeline length in the same rounds.\n\
+        One connection; the processors are kept awake.\n"
         .to_owned();
     for make in makes {
         let findings = measure(make, options)?;

@@ -9,6 +9,7 @@ mod seed;
 mod server;
 mod stores;
 
+use crate::awake::Awake;
 use crate::mix::splitmix as mix;
 use std::path::Path;
 use std::time::Instant;
@@ -70,6 +71,7 @@ pub fn id(owner: u64, n: u64) -> String {
 }
 
 pub fn run(options: Options, docs: &Path) -> Result<(), String> {
+    let _awake = Awake::keep();
     let server = server::Server::start()?;
     let dir = tempfile::tempdir().map_err(|error| format!("no folder to write in: {error}"))?;
     let mut rows = vec![];

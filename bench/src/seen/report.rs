@@ -72,7 +72,7 @@ fn text(options: Options, rows: &[Row], sizes: &[Size]) -> String {
     let mut text = format!(
         "## Seen lists\n\nWritten by `cargo xtask bench seen`: {} owners of {ids} ids, {candidates} \
          candidates a question (a tenth of them seen), {PAGE} ids a mark, {turns} turns, one client, \
-         client and server on the same machine. Stores take turns, each turn with another owner; \
+         client and server on the same machine, whose processors are kept awake. Stores take turns, each turn with another owner; \
          ratios are medians over turns. Redis memory is all the server uses for it; embedded bytes \
          are the records without the file's own. The Go lists' algorithm runs in Rust here: once step by step as the Go package does it, once with our own code for its filters.\n\n",
         amount(owners),
