@@ -317,7 +317,7 @@ fn choices_that_a_format_does_not_leave_are_refused() {
         (&["--format", "leveldb", "--bits-per-key", "9.5"], "a whole number"),
         (&["--format", "rocksdb", "--bits-per-key", "0"], "not 0.5 to 1000"),
         (&["--format", "guava", "--seed", "5"], "guava has no --seed"),
-        (&["--format", "spark", "--seed", "5000000000"], "not a 32-bit integer"),
+        (&["--format", "spark", "--seed", "5000000000"], "not an integer of 32 bits"),
         (&["--format", "valkey-bloom", "--seed", "5"], "64 hexadecimal digits"),
         (&["--seed", "random"], "--keyed"),
         (&["--seed", "eleven"], "no number"),

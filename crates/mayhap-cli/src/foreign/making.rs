@@ -98,7 +98,9 @@ impl SeedArg {
     /// As one of our filters has it.
     pub fn native(&self) -> anyhow::Result<u64> {
         match self {
-            SeedArg::Number(number) => u64::try_from(*number).context("--seed: not 0 to 2^64 - 1"),
+            SeedArg::Number(number) => u64::try_from(*number).map_err(|_| {
+                refuse(format!("--seed {number}: below 0"), "a seed of ours is 0 to 2^64 - 1")
+            }),
             _ => Err(refuse(
                 "--seed: a filter of ours takes a number",
                 "--keyed hashes under a random secret",
@@ -109,7 +111,13 @@ impl SeedArg {
     fn foreign(&self) -> anyhow::Result<Seed> {
         Ok(match self {
             SeedArg::Number(number) => {
-                Seed::Number(i32::try_from(*number).context("--seed: not a 32-bit integer")?)
+                let number = i32::try_from(*number).map_err(|_| {
+                    refuse(
+                        format!("--seed {number}: not an integer of 32 bits"),
+                        "that is what the format has room for: -2147483648 to 2147483647",
+                    )
+                })?;
+                Seed::Number(number)
             }
             SeedArg::Bytes(bytes) => Seed::Keys(valkey_bloom::Seed::random(*bytes)),
             SeedArg::Random => {
