@@ -12,6 +12,7 @@ mod cascade;
 mod classic;
 mod counting;
 mod fuse;
+mod kind;
 mod layered;
 mod merge;
 mod scalable;
@@ -20,7 +21,7 @@ mod shared;
 mod window;
 mod windowed;
 
-pub use any::{AnyFilter, Kind, Refused};
+pub use any::{AnyFilter, Refused};
 #[cfg(feature = "bitmap")]
 pub use bitmap::{Bitmap, NotAnInteger};
 pub use blocked::Blocked;
@@ -30,6 +31,7 @@ pub use cascade::{Cascade, CascadeError, Decider, FirstLayer, Making, Prefer, St
 pub use classic::Classic;
 pub use counting::Counting;
 pub use fuse::Fuse;
+pub use kind::Kind;
 pub use merge::MergeError;
 pub(crate) use merge::{same, same_scheme};
 pub use scalable::Scalable;

@@ -3,6 +3,7 @@
 // the crate takes it along.
 
 mod cascade;
+mod doors;
 mod error;
 mod header;
 mod kinds;
@@ -14,9 +15,9 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+pub use doors::verify;
 pub use error::FormatError;
 pub use header::{Header, Leaf, MAX_HEADER_BYTES, read_header};
-pub use kinds::verify;
 pub use layers::{outline_of_shards, shards_of};
 pub use notes::{NoteError, Notes};
 pub use section::{Container, Section};

@@ -46,11 +46,14 @@ fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2")
 }
 
-/// Likewise.
+/// Likewise. What came with the first servers that had AVX-512, all that followed have.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 fn has_avx512() -> bool {
-    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("bmi2")
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("bmi2")
 }
 
 /// Calls the best kernel this machine has.
@@ -58,7 +61,8 @@ macro_rules! dispatch {
     ($function:ident($($argument:expr),*)) => {{
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if has_avx512() {
-            // SAFETY: AVX-512F and BMI2 were detected above; the callee asks nothing else.
+            // SAFETY: AVX-512 F, DQ and VL and BMI2 were detected above; the callee asks nothing
+            // else.
             return unsafe { avx512::$function($($argument),*) };
         }
         #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -77,6 +81,15 @@ macro_rules! dispatch {
 /// compiler turns into vectors by itself.
 #[inline(always)]
 pub(crate) fn vectorized<R>(work: impl FnOnce() -> R) -> R {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if has_avx512() {
+        #[target_feature(enable = "avx512f,avx512dq,avx512vl,bmi2")]
+        fn run<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+        // SAFETY: all of these were detected above; the callee asks nothing else.
+        return unsafe { run(work) };
+    }
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if has_avx2() {
         #[target_feature(enable = "avx2")]

@@ -1,0 +1,143 @@
+//! Files that were damaged, by accident or on purpose.
+
+use super::super::*;
+use super::{notes, reseal, samples, survives};
+use crate::{AnyFilter, Blocked, Spec};
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    for (filter, secret) in samples() {
+        let mut file = filter.encode(&notes());
+        let header = read_header(&file).unwrap().header_bytes as usize;
+        for bit in 0..8 * file.len() {
+            file[bit / 8] ^= 1 << (bit % 8);
+            assert!(verify(&file).is_err(), "{}: bit {bit}", filter.kind());
+            assert!(AnyFilter::decode(&file, secret).is_err(), "{}: bit {bit}", filter.kind());
+            if let Ok(opened) = AnyFilter::open(&file, secret) {
+                assert!(bit / 8 >= header, "opened with a bad header");
+                _ = (opened.contains(1u64), opened.contains("ada"));
+            }
+            file[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_of_64_kib_is_noticed() {
+    let mut filter = Blocked::new(Spec::new(47_000, 0.01).unwrap()).unwrap();
+    (0..47_000u64).for_each(|key| _ = filter.insert(key));
+    let mut file = filter.encode(&notes());
+    assert!((60 << 10..=64 << 10).contains(&file.len()), "{} bytes", file.len());
+    for bit in 0..8 * file.len() {
+        file[bit / 8] ^= 1 << (bit % 8);
+        assert!(verify(&file).is_err(), "bit {bit}");
+        file[bit / 8] ^= 1 << (bit % 8);
+    }
+}
+
+#[test]
+fn every_cut_and_every_addition_is_noticed() {
+    for (filter, secret) in samples() {
+        let file = filter.encode(&notes());
+        for end in 0..file.len() {
+            let error = verify(&file[..end]).unwrap_err();
+            assert!(matches!(error, FormatError::Truncated { .. }), "{end}: {error}");
+            assert_eq!(AnyFilter::open(&file[..end], secret).unwrap_err(), error);
+            assert_eq!(AnyFilter::decode(&file[..end], secret).unwrap_err(), error);
+        }
+        for more in [vec![0], vec![0; 24], vec![0; 4096], vec![0xff; 70_000], file.clone()] {
+            let longer = [&file[..], &more].concat();
+            let (need, have) = (file.len() as u64, longer.len() as u64);
+            let error = FormatError::Trailing { need, have };
+            assert_eq!(verify(&longer), Err(error.clone()));
+            assert_eq!(AnyFilter::open(&longer, secret).unwrap_err(), error);
+            assert_eq!(AnyFilter::decode(&longer, secret).unwrap_err(), error);
+        }
+        // A hole in the middle, closed: as long as it should be, but not what it was.
+        let mut moved = file.clone();
+        moved.remove(5000 % file.len());
+        moved.push(0x89);
+        assert!(verify(&moved).is_err());
+    }
+}
+
+/// The control: the tests above would be worth nothing if resealed files were refused anyway.
+#[test]
+fn resealing_mends_what_it_should() {
+    for (filter, secret) in samples() {
+        let mut file = filter.encode(&notes());
+        let good = file.clone();
+        reseal(&mut file);
+        assert!(file == good, "resealing changes nothing in a good file");
+        file[56] ^= 1; // created
+        assert_eq!(verify(&file), Err(FormatError::HeaderChecksum));
+        reseal(&mut file);
+        assert_eq!(verify(&file).unwrap().notes.created(), 1_760_000_001);
+        AnyFilter::decode(&file, secret).unwrap();
+    }
+}
+
+#[test]
+fn hostile_headers_are_refused_or_harmless() {
+    for (filter, secret) in samples() {
+        let good = filter.encode(&notes());
+        let header = read_header(&good).unwrap().header_bytes as usize;
+        for at in 8..header - 4 {
+            for width in [1, 2, 4, 8] {
+                if at + width > header - 4 {
+                    continue;
+                }
+                let mut word = [0; 8];
+                word[..width].copy_from_slice(&good[at..at + width]);
+                let was = u64::from_le_bytes(word);
+                let extremes =
+                    [0, 1, 2, was.wrapping_add(1), was.wrapping_sub(1), 1 << 31, 1 << 32];
+                let huge = [1 << 48, 1 << 55, 1 << 58, 1 << 63, u64::MAX - 4095, u64::MAX];
+                for value in extremes.into_iter().chain(huge) {
+                    let mut file = good.clone();
+                    file[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
+                    reseal(&mut file);
+                    survives(&file, secret);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_few_bytes_never_promise_gigabytes() {
+    let (filter, _) = &samples()[2];
+    let good = filter.encode(&Notes::new());
+    // Lines and file length that agree with each other, and with nothing that is here.
+    let lines = 1u64 << 40;
+    let (places, total) = header::places(126, &[lines * 64]).unwrap();
+    let mut file = good[..126].to_vec();
+    assert_eq!((file.len() as u64, places[0]), (read_header(&good).unwrap().header_bytes, 4096));
+    file[64..72].copy_from_slice(&total.to_le_bytes());
+    file[88..96].copy_from_slice(&(lines * 64).to_le_bytes());
+    file[98..106].copy_from_slice(&lines.to_le_bytes());
+    let sum = crc32c::crc32c(&file[..122]).to_le_bytes();
+    file[122..].copy_from_slice(&sum);
+    assert_eq!(read_header(&file).unwrap().leaves[0].bytes, 1 << 46);
+    let error = FormatError::Truncated { need: total, have: 126 };
+    assert_eq!(AnyFilter::decode(&file, None).unwrap_err(), error);
+    assert_eq!(AnyFilter::open(&file, None).unwrap_err(), error);
+    assert_eq!(header::places(126, &[u64::MAX]), None);
+    assert_eq!(header::places(126, &[u64::MAX - 8191]), None);
+}
+
+#[test]
+fn padding_and_spare_bits_are_zero() {
+    let (filter, _) = &samples()[0];
+    let good = filter.encode(&Notes::new());
+    let mut file = good.clone();
+    file[4000] = 1;
+    reseal(&mut file);
+    assert!(matches!(verify(&file), Err(FormatError::BadField { name: "padding", .. })));
+    let mut file = good.clone();
+    let last = 4096 + read_header(&good).unwrap().leaves[0].bytes as usize - 1;
+    file[last] |= 0x80; // 959 bits
+    reseal(&mut file);
+    let name = "bits past the last";
+    assert!(matches!(verify(&file), Err(FormatError::BadField { name: got, .. }) if got == name));
+}
