@@ -2,24 +2,17 @@
 
 use super::cascade::cascade;
 use super::error::FormatError;
-use super::header::{Header, Leaf, MAX_KEYS};
+use super::header::{Header, MAX_KEYS};
 use super::layers::{scalable, sharded, windowed};
 use super::notes::Notes;
-use super::section::{Container, Section};
-use super::writer::{Array, Outline, file_bytes, write, write_range};
+use super::writer::{Array, Outline, write};
 #[cfg(feature = "bitmap")]
 use crate::filter::Bitmap;
-use crate::filter::{
-    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Kind, Scalable, Sharded, Windowed,
-};
-use crate::hash::Secret;
-use crate::kernel::Pages;
+use crate::filter::{AnyFilter, Blocked, Classic, Counting, Fuse, Kind};
 use crate::scheme::{Native, Scheme, SchemeId};
 use crate::sizing::{BlockedShape, ClassicShape};
 use crate::spec::{Spec, SpecError};
 use std::borrow::Cow;
-use std::io::{self, Write};
-use std::ops::Range;
 
 /// A filter that knows what to write.
 pub(super) trait Stored {

@@ -1,6 +1,7 @@
 //! AVX-512: a whole line in one register, up to sixteen probes at a time.
 
 use super::Line;
+use super::avx2::Table;
 use super::scalar::{SALT, first_half, second_half};
 use crate::hash::Hash;
 use core::arch::asm;
@@ -118,6 +119,41 @@ fn line_insert<const WIDE: bool>(line: &mut Line, hash: Hash, lanes: Lanes) -> b
         }
         new
     }
+}
+
+/// Whether one line has the first positions of a key: as [`avx2::one_contains`], in fewer steps.
+///
+/// # Safety
+/// The machine has AVX-512 F and VL.
+#[inline(always)]
+pub(super) unsafe fn one_contains(line: &Line, half: u32, table: &Table) -> bool {
+    let all: u8;
+    // SAFETY: reads the line's 64 bytes and the table's 96, no more, and has no effect but on the
+    // registers named (the upper halves of which callers without AVX do not use, and
+    // `vzeroupper` cleans for their sake); the instructions are the caller's promise.
+    unsafe {
+        asm!(
+            "vpbroadcastd {products:y}, {half:e}",
+            "vpmulld {products:y}, {products:y}, [{table}]",
+            "vmovdqu {words:y}, [{line}]",
+            "vpsrld {word:y}, {products:y}, 28",
+            "vpermt2d {words:y}, {word:y}, [{line} + 32]",
+            "vpsrld {products:y}, {products:y}, 23",
+            "vprorvd {words:y}, {words:y}, {products:y}",
+            "vptest {words:y}, [{table} + 64]", // carry: no one is missing
+            "setb {all}",
+            "vzeroupper",
+            half = in(reg) half,
+            line = in(reg) line.as_ptr(),
+            table = in(reg) table,
+            all = out(reg_byte) all,
+            products = out(xmm_reg) _,
+            word = out(xmm_reg) _,
+            words = out(xmm_reg) _,
+            options(pure, readonly, nostack),
+        );
+    }
+    all != 0
 }
 
 super::entries!(#[target_feature(enable = "avx512f,avx512dq,avx512vl,bmi2")]);

@@ -110,6 +110,9 @@ pub(crate) struct Single {
     /// vectors.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     simple: Option<&'static avx2::Table>,
+    /// The same, where the machine has AVX-512 too.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    simplest: Option<&'static avx2::Table>,
     /// Likewise, where a key has several lines.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     several: Option<&'static avx2::Table>,
@@ -124,6 +127,8 @@ impl Single {
             if shape.lines_per_key == 1 { (table, None) } else { (None, table) }
         };
         Single {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            simplest: simple.filter(|_| has_avx512()),
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             simple,
             #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -140,6 +145,12 @@ impl Single {
     #[inline(always)]
     pub(crate) fn contains(&self, lines: &[Line], hash: Hash) -> bool {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if let Some(table) = self.simplest {
+            let line = &lines[scalar::line_of(hash, lines.len() as u64)];
+            // SAFETY: the field is set where AVX-512 was detected; the callee asks nothing else.
+            return unsafe { avx512::one_contains(line, scalar::first_half(hash), table) };
+        }
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
         if let Some(table) = self.simple {
             let line = &lines[scalar::line_of(hash, lines.len() as u64)];
             // SAFETY: there is a table, so AVX2 was detected; the callee asks nothing else.
@@ -153,6 +164,12 @@ impl Single {
     fn contains_otherwise(&self, lines: &[Line], hash: Hash) -> bool {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if let Some(table) = self.several {
+            if has_avx512() {
+                return ring::one_contains(lines, self.shape, hash, |line, hash| {
+                    // SAFETY: AVX-512 was detected above; the callee asks nothing else.
+                    unsafe { avx512::one_contains(line, scalar::first_half(*hash), table) }
+                });
+            }
             return ring::one_contains(lines, self.shape, hash, |line, hash| {
                 // SAFETY: there is a table, so AVX2 was detected; the callee asks nothing else.
                 unsafe { avx2::one_contains(line, scalar::first_half(*hash), table) }

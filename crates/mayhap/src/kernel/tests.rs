@@ -48,12 +48,25 @@ fn kernels() -> Vec<(&'static str, Contains, Insert)> {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if has_avx512() {
         kernels.push((
+            "one at a time as without avx512",
+            |lines, shape, hashes, answers| {
+                let single = Single { simplest: None, ..Single::new(shape) };
+                for (hash, answer) in hashes.iter().zip(answers) {
+                    *answer = single.contains(lines, *hash);
+                }
+            },
+            |lines, shape, hashes, new| {
+                let single = Single { simplest: None, ..Single::new(shape) };
+                new.extend(hashes.iter().map(|hash| single.insert(lines, *hash)));
+            },
+        ));
+        kernels.push((
             "avx512",
-            // SAFETY: AVX-512F and BMI2 were detected above.
+            // SAFETY: AVX-512 F, DQ and VL and BMI2 were detected above.
             |lines, shape, hashes, answers| unsafe {
                 avx512::contains_batch(lines, shape, hashes, answers);
             },
-            // SAFETY: AVX-512F and BMI2 were detected above.
+            // SAFETY: AVX-512 F, DQ and VL and BMI2 were detected above.
             |lines, shape, hashes, new| unsafe {
                 avx512::insert_batch(lines, shape, hashes, |_, is_new| new.push(is_new));
             },
