@@ -1,22 +1,41 @@
 //! Ctrl-C and its like: stop at the next block, leave old files whole and no half ones behind.
 
 use mayhap_store::keys::Watch;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 
 /// Stop this reading when SIGINT, SIGTERM or SIGHUP comes. A second signal ends the process at
 /// once: files are replaced whole, so that is safe too, if less tidy.
+///
+/// What whoever started us wants ignored stays ignored: SIGHUP under `nohup`, SIGINT in the
+/// background of a script.
 pub fn stop_on_signal(watch: &Arc<Watch>) {
+    let heard = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
+    // Without a handler signals take their usual course.
+    let Ok(mut signals) = Signals::new(heard) else { return };
     let watch = Arc::clone(watch);
-    let before = AtomicBool::new(false);
-    // A handler may be there already, from an earlier reading of the same run: then the signal
-    // takes its usual course.
-    _ = ctrlc::try_set_handler(move || {
-        if before.swap(true, Relaxed) {
+    thread::spawn(move || {
+        let mut signals = signals.forever();
+        if signals.next().is_some() {
+            watch.stop();
+        }
+        if signals.next().is_some() {
             std::process::exit(i32::from(INTERRUPTED));
         }
-        watch.stop();
     });
+}
+
+/// Whether this process was started with the signal ignored. Where the system does not tell, a
+/// hang-up is left to it, as `nohup` would want.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    match ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()) {
+        Some(mask) => mask >> (signal - 1) & 1 == 1,
+        None => signal == SIGHUP,
+    }
 }
 
 /// The exit code of a run that was interrupted, as shells have it for SIGINT.

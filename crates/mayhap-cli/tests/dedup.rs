@@ -326,6 +326,34 @@ fn an_interrupted_run_keeps_what_it_has_shown() {
     }
 }
 
+/// As under `nohup`, or in the background of a script: what is ignored stays so, and the other
+/// signals are still heard.
+#[test]
+fn signals_ignored_by_the_caller_stay_ignored() {
+    for (ignored, heard) in [("HUP", "-TERM"), ("INT", "-HUP")] {
+        let folder = Folder::new();
+        let state = folder.path("state.may");
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", &format!("trap '' {ignored}; exec \"$@\""), "sh"])
+            .arg(assert_cmd::cargo::cargo_bin("mayhap"))
+            .args(["dedup", "--state", &state])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        feed(&mut child, "shown\n");
+        assert_eq!(line(&mut child), "shown\n");
+        signal(&child, &format!("-{ignored}"));
+        feed(&mut child, "more\n");
+        assert_eq!(line(&mut child), "more\n", "after {ignored}");
+        let pipe = child.stdin.take();
+        signal(&child, heard);
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{heard}");
+        drop(pipe);
+        assert_eq!(run(&["dedup", "--state", &state], "shown\nmore\nnew\n").0, "new\n");
+    }
+}
+
 #[test]
 fn a_killed_run_leaves_the_old_state_or_a_new_one_whole() {
     let folder = Folder::new();
