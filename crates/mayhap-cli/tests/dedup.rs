@@ -263,8 +263,12 @@ fn statistics_and_json_go_to_standard_error() {
 }
 
 /// A run that reads from a pipe we hold.
+/// Starts with signals as they are by default: a script that tests in the background has SIGINT
+/// ignored.
 fn start(args: &[&str]) -> Child {
-    std::process::Command::new(assert_cmd::cargo::cargo_bin("mayhap"))
+    std::process::Command::new("env")
+        .arg("--default-signal")
+        .arg(assert_cmd::cargo::cargo_bin("mayhap"))
         .args(args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -333,12 +337,19 @@ fn signals_ignored_by_the_caller_stay_ignored() {
     for (ignored, heard) in [("HUP", "-TERM"), ("INT", "-HUP")] {
         let folder = Folder::new();
         let state = folder.path("state.may");
-        let mut child = std::process::Command::new("sh")
-            .args(["-c", &format!("trap '' {ignored}; exec \"$@\""), "sh"])
+        let mut child = std::process::Command::new("env")
+            .args([
+                "--default-signal",
+                "sh",
+                "-c",
+                &format!("trap '' {ignored}; exec \"$@\""),
+                "sh",
+            ])
             .arg(assert_cmd::cargo::cargo_bin("mayhap"))
             .args(["dedup", "--state", &state])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
             .unwrap();
         feed(&mut child, "shown\n");
