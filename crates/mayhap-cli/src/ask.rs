@@ -3,10 +3,10 @@
 use crate::filter_file::FilterFile;
 use crate::foreign::ForeignFile;
 use mayhap::format::Section;
-use mayhap::{AnyFilter, Contains, Decider, Hash, Native, Scheme};
+use mayhap::{AnyFilter, Contains, Decider, Native};
 use mayhap_redis::{FilterError, Sharded};
 use mayhap_store::exact::{ExactSet, Hashing128};
-use mayhap_store::keys::{Collecting, KeyBytes, Task};
+use mayhap_store::keys::{Collecting, Hashes, KeyBytes, Task};
 use mayhap_store::map::Mapped;
 
 /// A filter to be asked.
@@ -43,7 +43,7 @@ pub struct Asking<'f> {
 /// What the filters say about the keys of a block.
 #[derive(Default)]
 pub struct Answers {
-    hashes: Vec<Vec<Hash>>,
+    hashes: Vec<Hashes>,
     /// The integers that keys are, for exact sets.
     ids: Vec<Option<u64>>,
     /// The keys themselves, for other programs' filters and for servers.
@@ -116,9 +116,9 @@ impl Task for Asking<'_> {
     type Out = Answers;
 
     fn begin(&self, out: &mut Answers) {
-        out.hashes.resize_with(self.schemes.len(), Vec::new);
+        out.hashes.resize_with(self.schemes.len(), Hashes::default);
         out.each.resize_with(self.filters.len(), Vec::new);
-        out.hashes.iter_mut().for_each(Vec::clear);
+        out.hashes.iter_mut().for_each(Hashes::begin);
         out.ids.clear();
         Collecting.begin(&mut out.keys);
         out.exact.clear();
@@ -127,7 +127,7 @@ impl Task for Asking<'_> {
     #[inline]
     fn key(&self, out: &mut Answers, key: &[u8]) {
         for (scheme, hashes) in self.schemes.iter().zip(&mut out.hashes) {
-            hashes.push(scheme.hash_bytes(key));
+            hashes.key(scheme, key);
         }
         if self.wants_ids {
             out.ids.push(key.try_into().ok().map(u64::from_le_bytes));
@@ -142,6 +142,7 @@ impl Task for Asking<'_> {
 
     fn end(&self, out: &mut Answers) {
         let Answers { hashes, ids, keys, exact, each, any, failed } = out;
+        self.schemes.iter().zip(&mut *hashes).for_each(|(scheme, hashes)| hashes.end(scheme));
         for ((filter, lane), answers) in self.filters.iter().zip(&self.lanes).zip(&mut *each) {
             match (filter, lane) {
                 (Asked::Foreign(file), _) => file.contains_batch(keys, answers),

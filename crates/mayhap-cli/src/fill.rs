@@ -3,8 +3,8 @@
 use crate::budget::MaxMemory;
 use crate::clock::now_ms;
 use mayhap::sizing::Layer;
-use mayhap::{AnyFilter, Bitmap, Hash, Native, Scalable, Scheme, SharedClassic};
-use mayhap_store::keys::{Hashing, Reading, Tally, Task};
+use mayhap::{AnyFilter, Bitmap, Hash, Native, Scalable, SharedClassic};
+use mayhap_store::keys::{Hashes, Hashing, Reading, Tally, Task};
 use std::ops::ControlFlow;
 
 /// What came of filling.
@@ -111,18 +111,19 @@ impl Shared for SharedClassic {
 struct Setting<'f, F>(&'f F, Native);
 
 impl<F: Shared> Task for Setting<'_, F> {
-    type Out = Vec<Hash>;
+    type Out = Hashes;
 
-    fn begin(&self, out: &mut Vec<Hash>) {
-        out.clear();
+    fn begin(&self, out: &mut Hashes) {
+        out.begin();
     }
 
     #[inline]
-    fn key(&self, out: &mut Vec<Hash>, key: &[u8]) {
-        out.push(self.1.hash_bytes(key));
+    fn key(&self, out: &mut Hashes, key: &[u8]) {
+        out.key(&self.1, key);
     }
 
-    fn end(&self, out: &mut Vec<Hash>) {
+    fn end(&self, out: &mut Hashes) {
+        out.end(&self.1);
         self.0.set(out);
     }
 }

@@ -1,7 +1,5 @@
 //! What is kept of a key once its block is read.
 
-use mayhap::Scheme;
-
 /// What is done with the keys of a block, on whichever thread has it.
 ///
 /// The output is made once and used for many blocks, so that its memory is, too.
@@ -41,26 +39,6 @@ impl<A: Task, B: Task> Task for (A, B) {
     fn end(&self, out: &mut Self::Out) {
         self.0.end(&mut out.0);
         self.1.end(&mut out.1);
-    }
-}
-
-/// Keeps the hash of each key, by any scheme.
-#[derive(Clone, Copy, Debug)]
-pub struct Hashing<S>(pub S);
-
-impl<S: Scheme + Sync> Task for Hashing<S>
-where
-    S::Hash: Send,
-{
-    type Out = Vec<S::Hash>;
-
-    fn begin(&self, out: &mut Vec<S::Hash>) {
-        out.clear();
-    }
-
-    #[inline]
-    fn key(&self, out: &mut Vec<S::Hash>, key: &[u8]) {
-        out.push(self.0.hash_bytes(key));
     }
 }
 

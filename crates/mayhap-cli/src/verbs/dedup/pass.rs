@@ -8,7 +8,7 @@ use crate::ask::Answers;
 use crate::exit::refuse;
 use crate::filter_file::FilterFile;
 use anyhow::Context;
-use mayhap_store::keys::{Batch, Input};
+use mayhap_store::keys::{Batch, Input, Task};
 use std::fs::File;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -29,6 +29,9 @@ pub struct Pass<'a, S> {
     new: Vec<bool>,
     text: Vec<u8>,
 }
+
+/// What is kept of a block: hashes, and what is known of its keys from elsewhere.
+type Kept<S> = (<<S as Seen>::Task as Task>::Out, Answers);
 
 impl<'a, S: Seen> Pass<'a, S> {
     pub fn new(
@@ -57,10 +60,7 @@ impl<'a, S: Seen> Pass<'a, S> {
     }
 
     /// The next lines.
-    pub fn take(
-        &mut self,
-        batch: &mut Batch<(Vec<S::Hash>, Answers)>,
-    ) -> anyhow::Result<ControlFlow<()>> {
+    pub fn take(&mut self, batch: &mut Batch<Kept<S>>) -> anyhow::Result<ControlFlow<()>> {
         let (hashes, known) = &batch.out;
         self.seen.insert_times(hashes, self.dedup.max_repeat, &mut self.new)?;
         for (new, known) in self.new.iter_mut().zip(known.any()) {
@@ -81,7 +81,7 @@ impl<'a, S: Seen> Pass<'a, S> {
     }
 
     /// One write a batch, not one a line.
-    fn print(&mut self, batch: &Batch<(Vec<S::Hash>, Answers)>) -> anyhow::Result<()> {
+    fn print(&mut self, batch: &Batch<Kept<S>>) -> anyhow::Result<()> {
         let Pass { dedup, dupes, new, text, .. } = self;
         text.clear();
         // A table stays one: its head goes with the first rows.

@@ -4,16 +4,17 @@ use crate::budget::MaxMemory;
 use crate::clock::now_ms;
 use crate::fill::check_growth;
 use crate::outcome::rate_now;
-use mayhap::{AnyFilter, Hash, Native};
+use mayhap::{AnyFilter, Hash};
 use mayhap_store::exact::{ExactSet, Hashing128};
 use mayhap_store::keys::{Hashing, Task};
+use std::ops::Deref;
 
 /// What was seen.
 pub trait Seen: Send {
     /// What is kept of a key.
     type Hash: Copy + Send;
     /// What makes it.
-    type Task: Task<Out = Vec<Self::Hash>>;
+    type Task: Task<Out: Deref<Target = [Self::Hash]>>;
 
     fn task(&self) -> Self::Task;
 
@@ -71,9 +72,9 @@ impl Filtered {
 
 impl Seen for Filtered {
     type Hash = Hash;
-    type Task = Hashing<Native>;
+    type Task = Hashing;
 
-    fn task(&self) -> Hashing<Native> {
+    fn task(&self) -> Hashing {
         Hashing(self.filter.scheme().unwrap_or_default())
     }
 
