@@ -223,11 +223,11 @@ pub fn api() -> &'static Api {
 ///
 /// The string must live, unchanged, for `'a`.
 #[inline]
-pub unsafe fn bytes_of<'a>(string: *const Str) -> &'a [u8] {
+pub unsafe fn bytes_of<'a>(api: &Api, string: *const Str) -> &'a [u8] {
     let mut count = 0;
     // SAFETY: the string lives by the caller's word.
     unsafe {
-        let start = (api().string_bytes)(string, &mut count);
+        let start = (api.string_bytes)(string, &mut count);
         if start.is_null() { &[] } else { std::slice::from_raw_parts(start.cast(), count) }
     }
 }

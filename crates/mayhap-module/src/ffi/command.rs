@@ -1,6 +1,6 @@
 //! From the server's call to a row of the table, and from its reply to the server's.
 
-use super::api::{self, Ctx, Str, api, bytes_of};
+use super::api::{self, Api, Ctx, Str, api, bytes_of};
 use super::keys::ServerKeys;
 use crate::table::{COMMANDS, Command};
 use crate::{Args, CommandError, Reply};
@@ -48,18 +48,20 @@ thread_local! {
 unsafe fn run<const ROW: usize>(ctx: *mut Ctx, argv: *mut *mut Str, argc: c_int) -> c_int {
     // SAFETY: as the caller promises.
     let strings = unsafe { std::slice::from_raw_parts(argv, usize::try_from(argc).unwrap_or(0)) };
+    let api = api();
     // SAFETY: the strings live until the command is done, and the words are forgotten before.
-    let word = |string: &*mut Str| unsafe { bytes_of::<'static>(*string) };
+    let word = |string: &*mut Str| -> &'static [u8] { unsafe { bytes_of(api, *string) } };
     let mut few = [&[][..]; FEW_WORDS];
     if let Some(few) = few.get_mut(..strings.len()) {
-        few.iter_mut().zip(strings).for_each(|(to, string)| *to = word(string));
-        return answer::<ROW>(ctx, strings, few);
+        // The first one stays empty: the row knows what it is called.
+        few.iter_mut().zip(strings).skip(1).for_each(|(to, string)| *to = word(string));
+        return answer::<ROW>(api, ctx, strings, few);
     }
     // Taken out rather than borrowed: a command may run inside of another's notification.
     let mut words = WORDS.take();
     words.clear();
     words.extend(strings.iter().map(word));
-    let status = answer::<ROW>(ctx, strings, &words);
+    let status = answer::<ROW>(api, ctx, strings, &words);
     // A command of a million words is no reason to hold on to the room for them.
     if words.capacity() <= KEPT_WORDS {
         words.clear();
@@ -71,7 +73,12 @@ unsafe fn run<const ROW: usize>(ctx: *mut Ctx, argv: *mut *mut Str, argc: c_int)
 /// Which row it is is known when compiling: its arity is a number then, and its handler is called
 /// directly.
 #[inline(always)]
-fn answer<const ROW: usize>(ctx: *mut Ctx, strings: &[*mut Str], words: &[&[u8]]) -> c_int {
+fn answer<const ROW: usize>(
+    api: &'static Api,
+    ctx: *mut Ctx,
+    strings: &[*mut Str],
+    words: &[&[u8]],
+) -> c_int {
     let (command, args) = (const { &COMMANDS[ROW] }, Args::new(words));
     if const { COMMANDS[ROW].must_be_asked() } && answers_for_keys(command, ctx, &args) {
         return api::OK;
@@ -81,11 +88,15 @@ fn answer<const ROW: usize>(ctx: *mut Ctx, strings: &[*mut Str], words: &[&[u8]]
         return refuse(ctx, &CommandError::Arity);
     }
     // SAFETY: context and strings are those of the running command.
-    let mut keys = unsafe { ServerKeys::new(ctx, strings) };
-    match (const { COMMANDS[ROW].run })(&mut keys, &args) {
-        // The most common one, told apart here: the others have memory to give back.
+    let mut keys = unsafe { ServerKeys::new(api, ctx, strings) };
+    let outcome = (const { COMMANDS[ROW].run })(&mut keys, &args);
+    // The most common one, told apart here: the others have memory to give back.
+    if let Ok(Reply::Bool(yes)) = outcome {
+        std::mem::forget(outcome);
         // SAFETY: the context is that of the running command.
-        Ok(Reply::Bool(yes)) => unsafe { (api().reply_bool)(ctx, yes.into()) },
+        return unsafe { (api.reply_bool)(ctx, yes.into()) };
+    }
+    match outcome {
         Ok(reply) => send(ctx, &reply),
         Err(error) => refuse(ctx, &error),
     }

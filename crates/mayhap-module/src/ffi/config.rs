@@ -141,7 +141,7 @@ unsafe extern "C" fn set_rate(
     guarded(api::ERR, || {
         // SAFETY: the server gives a string, and a place for one of ours that it will free.
         unsafe {
-            let Some(rate) = decimal(bytes_of(value)).filter(is_rate) else {
+            let Some(rate) = decimal(bytes_of(api(), value)).filter(is_rate) else {
                 let text = "bf-error-rate must lie between 1e-12 and 1";
                 *error =
                     (api().create_string)(std::ptr::null_mut(), text.as_ptr().cast(), text.len());

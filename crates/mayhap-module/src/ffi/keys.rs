@@ -1,6 +1,6 @@
 //! The server's keys, as one command sees them.
 
-use super::api::{self, Ctx, Key, Str, api};
+use super::api::{self, Api, Ctx, Key, Str, api};
 use super::{config, data_type, load};
 use crate::filter::Filter;
 use crate::{Clock, CommandError, KeyArg, Keyspace, Replicate, Settings, table};
@@ -9,6 +9,8 @@ use std::ffi::{CString, c_int};
 
 /// The keys of a running command.
 pub struct ServerKeys<'a> {
+    /// Looked up once a command, not once a call.
+    api: &'static Api,
     ctx: *mut Ctx,
     /// The words as the server holds them.
     words: &'a [*mut Str],
@@ -18,8 +20,9 @@ impl<'a> ServerKeys<'a> {
     /// # Safety
     ///
     /// `ctx` and `words` must be those of the command that runs, for `'a`.
-    pub unsafe fn new(ctx: *mut Ctx, words: &'a [*mut Str]) -> ServerKeys<'a> {
-        ServerKeys { ctx, words }
+    #[inline]
+    pub unsafe fn new(api: &'static Api, ctx: *mut Ctx, words: &'a [*mut Str]) -> ServerKeys<'a> {
+        ServerKeys { api, ctx, words }
     }
 
     fn name(&self, key: KeyArg<'_>) -> Result<*mut Str, CommandError> {
@@ -33,12 +36,12 @@ impl<'a> ServerKeys<'a> {
         // SAFETY: context and name are those of the running command. The value outlives the
         // handle: nothing deletes keys while a command of ours runs.
         unsafe {
-            let handle = (api().open_key)(self.ctx, name, mode);
+            let handle = (self.api.open_key)(self.ctx, name, mode);
             if handle.is_null() {
                 return Ok(std::ptr::null_mut());
             }
-            let value = value_at(handle);
-            (api().close_key)(handle);
+            let value = value_at(self.api, handle);
+            (self.api.close_key)(handle);
             value
         }
     }
@@ -56,13 +59,13 @@ impl<'a> ServerKeys<'a> {
         // SAFETY: context and name are those of the running command; the value is a boxed filter
         // and belongs to the server once it is set.
         unsafe {
-            let handle = (api().open_key)(self.ctx, name, api::READ | api::WRITE);
+            let handle = (self.api.open_key)(self.ctx, name, api::READ | api::WRITE);
             let expires_ms = expires(handle);
-            let set = (api().set_value)(handle, of, value.cast()) == api::OK;
+            let set = (self.api.set_value)(handle, of, value.cast()) == api::OK;
             if let Some(at) = expires_ms.filter(|_| set) {
-                (api().set_expire)(handle, at);
+                (self.api.set_expire)(handle, at);
             }
-            (api().close_key)(handle);
+            (self.api.close_key)(handle);
             if !set {
                 drop(Box::from_raw(value));
                 return Err(CommandError::NO_MEMORY);
@@ -73,12 +76,12 @@ impl<'a> ServerKeys<'a> {
 
     fn flags(&self) -> c_int {
         // SAFETY: the context is that of the running command.
-        unsafe { (api().context_flags)(self.ctx) }
+        unsafe { (self.api.context_flags)(self.ctx) }
     }
 
     /// Numbers of the section `memory` of the server's `INFO`.
     fn memory_numbers<const N: usize>(&mut self, names: [&std::ffi::CStr; N]) -> Option<[u64; N]> {
-        let api = api();
+        let api = self.api;
         let (open, close) = (api.server_info?, api.free_server_info?);
         let number = api.server_info_number?;
         // SAFETY: the context is that of the running command; the data is freed after its use.
@@ -113,12 +116,12 @@ fn now_ms() -> u64 {
 ///
 /// The handle must be open.
 #[inline]
-unsafe fn value_at(handle: *mut Key) -> Result<*mut Filter, CommandError> {
+unsafe fn value_at(api: &Api, handle: *mut Key) -> Result<*mut Filter, CommandError> {
     // SAFETY: open by the caller's word.
     unsafe {
-        let found = (api().type_of)(handle);
+        let found = (api.type_of)(handle);
         if found.is_null() {
-            return match (api().key_type)(handle) {
+            return match (api.key_type)(handle) {
                 api::KEY_EMPTY => Ok(std::ptr::null_mut()),
                 _ => Err(CommandError::WRONG_TYPE),
             };
@@ -126,7 +129,7 @@ unsafe fn value_at(handle: *mut Key) -> Result<*mut Filter, CommandError> {
         if !data_type::is_ours(found) {
             return Err(CommandError::WRONG_TYPE);
         }
-        Ok((api().value_of)(handle).cast())
+        Ok((api.value_of)(handle).cast())
     }
 }
 
@@ -158,9 +161,10 @@ impl Keyspace for ServerKeys<'_> {
     }
 
     fn replace(&mut self, key: KeyArg<'_>, filter: Filter) -> Result<(), CommandError> {
+        let api = self.api;
         self.put(key, filter, |handle| {
             // SAFETY: the handle is open.
-            let at = unsafe { (api().expire_of)(handle) };
+            let at = unsafe { (api.expire_of)(handle) };
             (at >= 0).then_some(at)
         })
     }
@@ -172,26 +176,26 @@ impl Keyspace for ServerKeys<'_> {
         // SAFETY: context and name are those of the running command; the strings made for the
         // replicas are kept by the server as long as it needs them.
         unsafe {
-            (api().signal_modified)(self.ctx, name);
-            (api().notify)(self.ctx, api::NOTIFY_MODULE, event.as_ptr(), name);
+            (self.api.signal_modified)(self.ctx, name);
+            (self.api.notify)(self.ctx, api::NOTIFY_MODULE, event.as_ptr(), name);
             match replicate {
-                Replicate::Verbatim => _ = (api().replicate_verbatim)(self.ctx),
+                Replicate::Verbatim => _ = (self.api.replicate_verbatim)(self.ctx),
                 Replicate::As(command, words) => {
                     let ours = table::COMMANDS.iter().any(|row| row.name == command);
                     let command = if ours { load::full_name(command) } else { command.to_owned() };
                     let command = CString::new(command).unwrap_or_default();
                     let make = |word: &Vec<u8>| {
-                        (api().create_string)(self.ctx, word.as_ptr().cast(), word.len())
+                        (self.api.create_string)(self.ctx, word.as_ptr().cast(), word.len())
                     };
                     let words: Vec<*mut Str> = words.iter().map(make).collect();
-                    (api().replicate)(
+                    (self.api.replicate)(
                         self.ctx,
                         command.as_ptr(),
                         c"v".as_ptr(),
                         words.as_ptr(),
                         words.len(),
                     );
-                    words.iter().for_each(|word| (api().free_string)(self.ctx, *word));
+                    words.iter().for_each(|word| (self.api.free_string)(self.ctx, *word));
                 }
             }
         }
@@ -209,7 +213,7 @@ impl Keyspace for ServerKeys<'_> {
     fn secret(&mut self) -> Secret {
         let mut bytes = [0; 16];
         // SAFETY: sixteen bytes to write to, and sixteen asked for.
-        unsafe { (api().random_bytes)(bytes.as_mut_ptr(), bytes.len()) };
+        unsafe { (self.api.random_bytes)(bytes.as_mut_ptr(), bytes.len()) };
         Secret::from_bytes(bytes)
     }
 

@@ -43,7 +43,7 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
             let count = usize::try_from(argc).unwrap_or(0);
             let strings: &[*mut Str] =
                 if count == 0 { &[] } else { std::slice::from_raw_parts(argv, count) };
-            strings.iter().map(|string| bytes_of(*string)).collect()
+            strings.iter().map(|string| bytes_of(api(), *string)).collect()
         };
         match load(ctx, &words) {
             Ok(()) => api::OK,

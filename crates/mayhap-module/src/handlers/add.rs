@@ -7,6 +7,9 @@ use crate::stats::STATS;
 use crate::{Args, CommandError, KeyArg, Keyspace, Replicate, Reply};
 
 /// `BF.ADD key item`
+///
+/// Part of its door, as [`exists`](super::ask::exists) is.
+#[inline(always)]
 pub fn add<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
     let (key, item, clock) = (args.key(1), args.word(2), keys.clock());
     let added = match keys.write(key)? {

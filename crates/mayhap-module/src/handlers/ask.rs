@@ -4,6 +4,10 @@ use crate::stats::STATS;
 use crate::{Args, CommandError, Keyspace, Reply};
 
 /// `BF.EXISTS key item`
+///
+/// Part of the door that leads to it: calls and moves between the two were a quarter of its
+/// instructions.
+#[inline(always)]
 pub fn exists<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
     let clock = keys.clock();
     let Some(filter) = keys.read(args.key(1))? else { return Ok(Reply::Bool(false)) };
