@@ -6,7 +6,7 @@
 //! mayhap-bench scale  [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
 //! mayhap-bench cascade [--included 1e7] [--excluded 1e8] [--hashes 16e6] [--docs DIR]
 //! mayhap-bench seen   [--owners 1e5] [--ids 200] [--candidates 1000] [--turns 2000] [--docs DIR]
-//! mayhap-bench module [--quick yes] [--docs DIR]
+//! mayhap-bench module [--quick yes] [--large KEYS] [--rounds N] [--docs DIR]
 //! mayhap-bench urls OUTDIR [LINES] [SEED]
 //! ```
 
@@ -49,7 +49,7 @@ const USAGE: &str = "usage: mayhap-bench engine [--quick] [--all] [--only 1e5|5e
        mayhap-bench scale [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
        mayhap-bench cascade [--included 1e7] [--excluded 1e8] [--hashes 16e6] [--docs DIR]
        mayhap-bench seen [--owners 1e5] [--ids 200] [--candidates 1000] [--turns 2000] [--docs DIR]
-       mayhap-bench module [--quick yes] [--docs DIR]
+       mayhap-bench module [--quick yes] [--large KEYS] [--rounds N] [--docs DIR]
        mayhap-bench urls OUTDIR [LINES=10000000] [SEED=20261115]";
 
 fn main() -> ExitCode {
@@ -164,6 +164,8 @@ fn module(arguments: &[String]) -> Result<(), String> {
         let given = value(argument, rest.next())?;
         match argument.as_str() {
             "--quick" => options = module::Options::quick(),
+            "--large" => options.large = number(given)?,
+            "--rounds" => options.rounds = number(given)?,
             "--docs" => docs = PathBuf::from(given),
             _ => return Err(format!("{argument}: unknown\n{USAGE}")),
         }

@@ -1,15 +1,31 @@
-//! Commands in pipelines, and what they cost the server.
+//! Commands in pipelines over one connection, and what they cost the server.
 
 use super::server::Server;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
 /// Keys of one `BF.MADD` while a filter is filled.
 const FILL: u64 = 1000;
 
+/// What is asked again and again.
+#[derive(Clone, Debug)]
+pub struct Work {
+    pub command: &'static str,
+    /// The key; empty for a command that has none.
+    pub key: String,
+    /// Items are drawn from the first so many members, or are strangers where that is 0.
+    pub members: u64,
+    /// Items in one command.
+    pub items: u64,
+}
+
+impl Work {
+    pub const PING: Work = Work { command: "PING", key: String::new(), members: 0, items: 0 };
+}
+
 /// One connection.
 pub struct Load {
-    stream: BufReader<TcpStream>,
+    stream: BufReader<Spinning>,
     /// Where keys are drawn from.
     state: u64,
 }
@@ -18,7 +34,8 @@ impl Load {
     pub fn connect(server: &Server) -> Result<Load, String> {
         let stream = TcpStream::connect(("127.0.0.1", server.port)).map_err(say)?;
         stream.set_nodelay(true).map_err(say)?;
-        Ok(Load { stream: BufReader::with_capacity(1 << 20, stream), state: 1 })
+        stream.set_nonblocking(true).map_err(say)?;
+        Ok(Load { stream: BufReader::with_capacity(1 << 20, Spinning(stream)), state: 1 })
     }
 
     /// A command whose words have no spaces; its reply, as lines, must be no error.
@@ -32,13 +49,13 @@ impl Load {
         Ok(lines)
     }
 
-    /// Put the keys 0 to `keys` into a filter.
-    pub fn fill(&mut self, filter: &str, keys: u64) -> Result<(), String> {
+    /// Put the members 0 to `keys` into a filter or a set, with the command that takes many.
+    pub fn fill(&mut self, command: &str, key: &str, keys: u64) -> Result<(), String> {
         let mut bytes = Vec::new();
         for from in (0..keys).step_by(FILL as usize) {
             let items: Vec<String> = (from..keys.min(from + FILL)).map(member).collect();
             bytes.clear();
-            let mut words = vec!["BF.MADD", filter];
+            let mut words = vec![command, key];
             words.extend(items.iter().map(String::as_str));
             spell(&mut bytes, &words);
             self.stream.get_mut().write_all(&bytes).map_err(say)?;
@@ -47,46 +64,37 @@ impl Load {
         Ok(())
     }
 
-    /// Microseconds of the server's main thread for one command: `of` keys each, drawn from the
-    /// first `keys` members, or strangers where that is 0.
-    pub fn cost(
-        &mut self,
-        command: &str,
-        filter: &str,
-        keys: u64,
-        of: u64,
-        commands: u64,
-        pipeline: u64,
-    ) -> Result<f64, String> {
+    /// Microseconds of the server's main thread for one command of so many.
+    pub fn cost(&mut self, work: &Work, commands: u64, pipeline: u64) -> Result<f64, String> {
         // Spelled before the clock starts.
-        let batches: Vec<(Vec<u8>, u64)> = (0..commands.div_ceil(pipeline))
+        let batches: Vec<Vec<u8>> = (0..commands.div_ceil(pipeline))
             .map(|_| {
                 let mut bytes = Vec::new();
-                (0..pipeline).for_each(|_| self.command(&mut bytes, command, filter, keys, of));
-                (bytes, pipeline)
+                (0..pipeline).for_each(|_| self.spell(&mut bytes, work));
+                bytes
             })
             .collect();
-        let before = self.cpu_micros()?;
-        let mut done = 0;
-        for (bytes, count) in &batches {
+        // To ask for the time takes time: as much as between the first two.
+        let [first, before] = [self.cpu_micros()?, self.cpu_micros()?];
+        for bytes in &batches {
             self.stream.get_mut().write_all(bytes).map_err(say)?;
-            (0..*count).try_for_each(|_| self.reply(&mut |_| ()))?;
-            done += count;
+            (0..pipeline).try_for_each(|_| self.reply(&mut |_| ()))?;
         }
-        Ok((self.cpu_micros()? - before) / done as f64)
+        let took = self.cpu_micros()? - before - (before - first);
+        Ok(took / (batches.len() as u64 * pipeline) as f64)
     }
 
-    fn command(&mut self, bytes: &mut Vec<u8>, command: &str, filter: &str, keys: u64, of: u64) {
-        let items: Vec<String> = (0..of)
+    fn spell(&mut self, bytes: &mut Vec<u8>, work: &Work) {
+        let items: Vec<String> = (0..work.items)
             .map(|_| {
                 self.state =
                     self.state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 let drawn = self.state >> 20;
-                drawn.checked_rem(keys).map_or_else(|| format!("stranger:{drawn}"), member)
+                drawn.checked_rem(work.members).map_or_else(|| format!("stranger:{drawn}"), member)
             })
             .collect();
-        let mut words = vec![command];
-        words.extend((!filter.is_empty()).then_some(filter));
+        let mut words = vec![work.command];
+        words.extend((!work.key.is_empty()).then_some(work.key.as_str()));
         words.extend(items.iter().map(String::as_str));
         spell(bytes, &words);
     }
@@ -142,6 +150,40 @@ impl Load {
     }
 }
 
+/// A client that never sleeps while it waits: to wake one is work of the server's thread, and
+/// takes now next to nothing and now as long as all the rest.
+struct Spinning(TcpStream);
+
+impl Spinning {
+    fn until_ready<T>(
+        &mut self,
+        mut act: impl FnMut(&mut TcpStream) -> io::Result<T>,
+    ) -> io::Result<T> {
+        loop {
+            match act(&mut self.0) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => std::hint::spin_loop(),
+                done => return done,
+            }
+        }
+    }
+}
+
+impl Read for Spinning {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.until_ready(|stream| stream.read(bytes))
+    }
+}
+
+impl Write for Spinning {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.until_ready(|stream| stream.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 fn member(number: u64) -> String {
     format!("member:{number}")
 }
@@ -154,6 +196,6 @@ fn spell(bytes: &mut Vec<u8>, words: &[&str]) {
     }
 }
 
-fn say(error: std::io::Error) -> String {
+fn say(error: io::Error) -> String {
     format!("the server: {error}")
 }

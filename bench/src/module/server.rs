@@ -1,4 +1,4 @@
-//! A server of our own with the module, on a free port of the loopback.
+//! A server of our own with a module, on a free port of the loopback.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -39,19 +39,24 @@ fn target() -> Option<PathBuf> {
     std::env::current_exe().ok()?.ancestors().nth(2).map(Path::to_owned)
 }
 
+/// Our module, built beside this program.
+pub fn our_module() -> Result<PathBuf, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let module = program.with_file_name("libmayhap_module.so");
+    match module.exists() {
+        true => Ok(module),
+        false => Err(format!("{}: `cargo build --release -p mayhap-module`", module.display())),
+    }
+}
+
 pub struct Server {
     pub port: u16,
     child: Child,
 }
 
 impl Server {
-    pub fn start(make: Make) -> Result<Server, String> {
+    pub fn start(make: Make, module: &Path) -> Result<Server, String> {
         let program = make.program().ok_or("the server is gone")?;
-        let module = std::env::current_exe().map_err(|error| error.to_string())?;
-        let module = module.with_file_name("libmayhap_module.so");
-        if !module.exists() {
-            return Err(format!("{}: `cargo build --release -p mayhap-module`", module.display()));
-        }
         let port = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
         let port = port.map_err(|error| format!("no free port: {error}"))?.port();
         let child = Command::new(&program)
@@ -66,7 +71,7 @@ impl Server {
         let patience = Instant::now() + Duration::from_secs(10);
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             if Instant::now() > patience {
-                return Err(format!("{make:?} does not answer"));
+                return Err(format!("{make:?} with {} does not answer", module.display()));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
