@@ -8,7 +8,9 @@
 //! Golden files: `testdata/foreign/bits-and-blooms/`.
 
 use crate::frame::{Content, Frame, Framed, Laid, Place};
-use crate::hash::murmur3_128_and_with;
+use crate::hash::{
+    Rows, SideBySide, murmur3_128_and_with, murmur3_128_and_with_of_rows, side_by_side,
+};
 use crate::{ForeignError, Format, Modulus, Reader, Variant, base64_text, ids, limits};
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use mayhap::{Pages, Scheme, SchemeId};
@@ -70,6 +72,9 @@ impl BitsAndBlooms {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FourHashes(Modulus);
 
+/// The second hash is of the key with this byte behind it.
+const BEHIND: u8 = 1;
+
 impl Scheme for FourHashes {
     type Hash = [u64; 4];
 
@@ -79,8 +84,7 @@ impl Scheme for FourHashes {
 
     #[inline]
     fn hash_bytes(&self, bytes: &[u8]) -> [u64; 4] {
-        // The second hash is of the key with a 1 behind it.
-        let [(h0, h1), (h2, h3)] = murmur3_128_and_with(bytes, 1, 0);
+        let [(h0, h1), (h2, h3)] = murmur3_128_and_with(bytes, BEHIND, 0);
         [h0, h1, h2, h3]
     }
 
@@ -100,6 +104,20 @@ impl Scheme for FourHashes {
     }
 }
 
+impl SideBySide<16> for FourHashes {
+    type Word = u64;
+    type Hash = [u64; 4];
+
+    #[inline(always)]
+    fn of_each(&self, _: &[&[u8]; 16], rows: &Rows<u64, 16>) -> [[u64; 4]; 16] {
+        murmur3_128_and_with_of_rows(rows, BEHIND, 0)
+    }
+
+    fn of_one(&self, key: &[u8]) -> [u64; 4] {
+        self.hash_bytes(key)
+    }
+}
+
 impl Frame for BitsAndBlooms {
     type Scheme = FourHashes;
 
@@ -110,6 +128,10 @@ impl Frame for BitsAndBlooms {
     fn scheme(&self, bits: u64) -> Option<FourHashes> {
         // Words are whole, so a position below m has its bit.
         (bits.checked_div(8) == Some(self.bytes())).then(|| Modulus::new(self.m).map(FourHashes))?
+    }
+
+    fn hash_keys(scheme: &FourHashes, keys: &[&[u8]], hashes: &mut Vec<[u64; 4]>) {
+        side_by_side(scheme, keys, hashes);
     }
 
     fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {

@@ -1,6 +1,6 @@
 //! What every foreign filter can do, whatever its format.
 
-use crate::{Bytes, ForeignError, Format, KeyType, Variant};
+use crate::{Bytes, ForeignError, Format, KeyType, Variant, pieces};
 use mayhap::SchemeId;
 use mayhap::format::Array;
 use std::any::Any;
@@ -44,6 +44,18 @@ pub trait Foreign: Any + fmt::Debug + Send + Sync {
 
     /// Its arrays, and all else that is needed to put it together again.
     fn parts(&self) -> Parts<'_>;
+}
+
+impl dyn Foreign {
+    /// The same as [`contains_batch`](Foreign::contains_batch) for keys that are in no slice yet: they are
+    /// put into one a piece at a time.
+    pub fn contains_all<'k>(
+        &self,
+        keys: impl IntoIterator<Item = &'k [u8]>,
+        answers: &mut Vec<bool>,
+    ) {
+        pieces::of_slices(keys, answers, |keys, found| self.contains_batch(keys, found));
+    }
 }
 
 /// Either the format has no such form, or its bits cannot be brought into it.

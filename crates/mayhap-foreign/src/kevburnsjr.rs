@@ -6,7 +6,9 @@
 //! Golden files: `testdata/foreign/kevburnsjr/`.
 
 use crate::frame::{Content, Frame, Framed, Laid, Place};
-use crate::hash::{LANES, fnv1a_32_mixed_twice, fnv1a_32_mixed_twice_of_each, in_lanes};
+use crate::hash::{
+    Rows, SideBySide, fnv1a_32_mixed_twice, fnv1a_32_mixed_twice_of_rows, side_by_side,
+};
 use crate::{ForeignError, Format, Modulus, Reader, ids, limits, num_base64};
 use mayhap::sizing::ClassicShape;
 use mayhap::{Scheme, SchemeId};
@@ -67,6 +69,20 @@ impl Scheme for FnvWalk {
     }
 }
 
+impl SideBySide<16> for FnvWalk {
+    type Word = u32;
+    type Hash = (u32, u32);
+
+    #[inline(always)]
+    fn of_each(&self, _: &[&[u8]; 16], rows: &Rows<u32, 16>) -> [(u32, u32); 16] {
+        fnv1a_32_mixed_twice_of_rows(rows, SEEDS).map(|[a, b]| (a, b))
+    }
+
+    fn of_one(&self, key: &[u8]) -> (u32, u32) {
+        self.hash_bytes(key)
+    }
+}
+
 impl Frame for Kevburnsjr {
     type Scheme = FnvWalk;
 
@@ -81,10 +97,8 @@ impl Frame for Kevburnsjr {
         FnvWalk::new(bits)
     }
 
-    fn hash_keys(_: &FnvWalk, keys: &[&[u8]], hashes: &mut Vec<(u32, u32)>) {
-        let of_each =
-            |keys: [&[u8]; LANES]| fnv1a_32_mixed_twice_of_each(keys, SEEDS).map(Into::into);
-        in_lanes(keys, hashes, of_each, |key| fnv1a_32_mixed_twice(key, SEEDS).into());
+    fn hash_keys(scheme: &FnvWalk, keys: &[&[u8]], hashes: &mut Vec<(u32, u32)>) {
+        side_by_side(scheme, keys, hashes);
     }
 
     fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {

@@ -39,6 +39,26 @@ pub(crate) fn each<K, H>(
     });
 }
 
+/// Gather keys for `ask`: `answers` is cleared and filled by what it gives of each piece.
+pub(crate) fn of_slices<'k>(
+    keys: impl IntoIterator<Item = &'k [u8]>,
+    answers: &mut Vec<bool>,
+    mut ask: impl FnMut(&[&'k [u8]], &mut Vec<bool>),
+) {
+    let (mut piece, mut found) = (Vec::with_capacity(PIECE), Vec::new());
+    let mut keys = keys.into_iter();
+    answers.clear();
+    loop {
+        piece.clear();
+        piece.extend(keys.by_ref().take(PIECE));
+        if piece.is_empty() {
+            return;
+        }
+        ask(&piece, &mut found);
+        answers.extend_from_slice(&found);
+    }
+}
+
 /// Hash keys one by one: `hashes` is cleared and filled.
 #[inline]
 pub(crate) fn one_by_one<S: Scheme>(

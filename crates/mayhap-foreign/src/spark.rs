@@ -10,7 +10,7 @@
 //! Golden files: `testdata/foreign/spark/`.
 
 use crate::frame::{Content, Frame, Framed, Laid, Place};
-use crate::hash::spark_murmur3;
+use crate::hash::{Rows, SideBySide, side_by_side, spark_murmur3, spark_murmur3_of_rows};
 use crate::walk::{INT_REACH, int_walk};
 use crate::{ForeignError, Format, Modulus, Reader, ids, limits};
 use mayhap::{Scheme, SchemeId};
@@ -86,6 +86,22 @@ impl Scheme for SparkScheme {
     }
 }
 
+impl SideBySide<16> for SparkScheme {
+    type Word = u32;
+    type Hash = (i32, i32);
+
+    #[inline(always)]
+    fn of_each(&self, _: &[&[u8]; 16], rows: &Rows<u32, 16>) -> [(i32, i32); 16] {
+        let first = spark_murmur3_of_rows(rows, [self.version.seed(); 16]);
+        let second = spark_murmur3_of_rows(rows, first);
+        std::array::from_fn(|i| (first[i] as i32, second[i] as i32))
+    }
+
+    fn of_one(&self, key: &[u8]) -> (i32, i32) {
+        self.hash_bytes(key)
+    }
+}
+
 impl Frame for Spark {
     type Scheme = SparkScheme;
 
@@ -96,6 +112,10 @@ impl Frame for Spark {
     fn scheme(&self, bits: u64) -> Option<SparkScheme> {
         let modulus = Modulus::new(bits).filter(|_| bits.is_multiple_of(64))?;
         Some(SparkScheme { version: *self, modulus })
+    }
+
+    fn hash_keys(scheme: &SparkScheme, keys: &[&[u8]], hashes: &mut Vec<(i32, i32)>) {
+        side_by_side(scheme, keys, hashes);
     }
 
     fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {

@@ -99,7 +99,7 @@ pub use filter::{
 pub use filter::{Cascade, CascadeError, Decider, FirstLayer, Making, Prefer, Stash};
 pub use hash::{Hash, Secret};
 #[cfg(feature = "std")]
-pub use kernel::{Mover, Pages};
+pub use kernel::{Mover, Pages, Vectorize, vectorize};
 pub use key::Key;
 pub use packet::{Packet, PacketError};
 pub use scheme::{Native, Scheme, SchemeId};

@@ -27,9 +27,6 @@ use mayhap_store::map::{Check, MapError, Mapped};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Keys asked for at once: so few that all about them stays in the nearest cache.
-const PIECE: usize = 1024;
-
 /// Another program's filter, in a file of its own or kept in one of ours.
 #[derive(Debug)]
 pub struct ForeignFile {
@@ -93,18 +90,7 @@ impl ForeignFile {
 
     /// Ask for all keys of a batch at once.
     pub fn contains_batch(&self, keys: &KeyBytes, answers: &mut Vec<bool>) {
-        let (mut slices, mut found) = (Vec::with_capacity(PIECE), Vec::new());
-        let mut keys = keys.iter();
-        answers.clear();
-        loop {
-            slices.clear();
-            slices.extend(keys.by_ref().take(PIECE));
-            if slices.is_empty() {
-                return;
-            }
-            self.filter.contains_batch(&slices, &mut found);
-            answers.extend_from_slice(&found);
-        }
+        self.filter.contains_all(keys.iter(), answers);
     }
 
     /// Write it as it came: in its own format, or in our file.

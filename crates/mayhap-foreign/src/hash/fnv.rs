@@ -3,6 +3,8 @@
 //! Each byte waits for the product of the one before it, four cycles long, so that a key alone leaves
 //! most of a core idle. Where many keys are at hand, several are hashed side by side.
 
+use super::rows::Rows;
+
 /// Keys hashed side by side: more would wait for the one unit of a core that multiplies.
 pub const LANES: usize = 4;
 
@@ -63,12 +65,33 @@ pub fn fnv1a_32_mixed_twice(bytes: &[u8], seeds: [u32; 2]) -> [u32; 2] {
     bytes.iter().fold(start, |h, byte| h.map(|h| step_1a_32(h, *byte))).map(mix_32)
 }
 
-/// The same of several keys.
-#[inline]
-pub fn fnv1a_32_mixed_twice_of_each(keys: [&[u8]; LANES], seeds: [u32; 2]) -> [[u32; 2]; LANES] {
-    let start = seeds.map(|seed| START_32 ^ seed);
-    let step = |h: [u32; 2], byte| h.map(|h| step_1a_32(h, byte));
-    side_by_side(keys, start, step).map(|h| h.map(mix_32))
+/// The same of keys that are laid in rows.
+#[inline(always)]
+pub(crate) fn fnv1a_32_mixed_twice_of_rows<const N: usize>(
+    keys: &Rows<u32, N>,
+    seeds: [u32; 2],
+) -> [[u32; 2]; N] {
+    let mut h = seeds.map(|seed| [START_32 ^ seed; N]);
+    for row in keys.shared() {
+        for place in 0..4 {
+            for h in &mut h {
+                (0..N).for_each(|i| h[i] = step_1a_32(h[i], (row[i] >> (8 * place)) as u8));
+            }
+        }
+    }
+    let bytes = keys.bytes();
+    for (before, row) in keys.ragged() {
+        for place in 0..4 {
+            for h in &mut h {
+                for i in 0..N {
+                    let next = step_1a_32(h[i], (row[i] >> (8 * place)) as u8);
+                    h[i] = if before + place < bytes[i] { next } else { h[i] };
+                }
+            }
+        }
+    }
+    let [a, b] = h.map(|h| h.map(mix_32));
+    std::array::from_fn(|i| [a[i], b[i]])
 }
 
 /// Keys in step as far as the shortest goes, and then each to its own end.

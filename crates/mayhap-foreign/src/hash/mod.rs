@@ -8,21 +8,27 @@ mod leveldb;
 mod murmur2;
 mod murmur3;
 mod orc;
+mod rows;
 mod sip;
 mod spark;
 mod wyhash;
 mod xxph3;
 
+pub(crate) use fnv::fnv1a_32_mixed_twice_of_rows;
 pub use fnv::{
-    LANES, fnv1_64, fnv1_64_of_each, fnv1a_32_mixed, fnv1a_32_mixed_twice,
-    fnv1a_32_mixed_twice_of_each, fnv1a_64, fnv1a_64_of_each, mix_32,
+    LANES, fnv1_64, fnv1_64_of_each, fnv1a_32_mixed, fnv1a_32_mixed_twice, fnv1a_64,
+    fnv1a_64_of_each, mix_32,
 };
 pub use leveldb::{Tail, ldbhash};
 pub use murmur2::{murmur2_32, murmur64a};
+pub(crate) use murmur3::murmur3_128_and_with_of_rows;
 pub use murmur3::{murmur3_128, murmur3_128_and_with};
 pub use orc::{orc_bytes, orc_long};
+pub(crate) use rows::{Rows, SideBySide, side_by_side};
+pub(crate) use sip::sip13_of_slice_of_rows;
 pub use sip::sip13_of_slice_twice;
 pub use spark::spark_murmur3;
+pub(crate) use spark::spark_murmur3_of_rows;
 pub use wyhash::wyhash;
 pub use xxph3::xxph3;
 

@@ -1,5 +1,6 @@
 //! MurmurHash3 x64_128, as Austin Appleby published it.
 
+use super::rows::Rows;
 use super::{le32, le64};
 
 const C1: u64 = 0x87c3_7b91_1142_53d5;
@@ -14,7 +15,7 @@ type State = (u64, u64);
 #[inline]
 pub fn murmur3_128(bytes: &[u8], seed: u64) -> (u64, u64) {
     let (blocks, tail) = bytes.as_chunks::<BLOCK>();
-    finish(absorb_all((seed, seed), blocks), words(tail), bytes.len())
+    finish(absorb_all((seed, seed), blocks), words(tail), bytes.len() as u64)
 }
 
 /// The same of a key, and of that key with one byte behind it, for little more than the first alone:
@@ -25,12 +26,63 @@ pub fn murmur3_128_and_with(bytes: &[u8], byte: u8, seed: u64) -> [(u64, u64); 2
     let (state, (low, high)) = (absorb_all((seed, seed), blocks), words(tail));
     let more = u64::from(byte) << (8 * (tail.len() % 8));
     let longer = if tail.len() < 8 { (low | more, high) } else { (low, high | more) };
+    let bytes = bytes.len() as u64;
     let second = if tail.len() + 1 == BLOCK {
-        finish(absorb(state, longer), (0, 0), bytes.len() + 1)
+        finish(absorb(state, longer), (0, 0), bytes + 1)
     } else {
-        finish(state, longer, bytes.len() + 1)
+        finish(state, longer, bytes + 1)
     };
-    [finish(state, (low, high), bytes.len()), second]
+    [finish(state, (low, high), bytes), second]
+}
+
+/// The same of keys that are laid in rows.
+#[inline(always)]
+pub(crate) fn murmur3_128_and_with_of_rows<const N: usize>(
+    keys: &Rows<u64, N>,
+    byte: u8,
+    seed: u64,
+) -> [[u64; 4]; N] {
+    let bytes = keys.bytes();
+    let mut h = [[seed; N]; 2];
+    for pair in keys.shared().as_chunks::<2>().0 {
+        for i in 0..N {
+            (h[0][i], h[1][i]) = absorb((h[0][i], h[1][i]), (pair[0][i], pair[1][i]));
+        }
+    }
+    for (before, pair) in keys.ragged_pairs() {
+        for i in 0..N {
+            let next = absorb((h[0][i], h[1][i]), (pair[0][i], pair[1][i]));
+            let goes_on = before + 16 <= bytes[i];
+            h[0][i] = if goes_on { next.0 } else { h[0][i] };
+            h[1][i] = if goes_on { next.1 } else { h[1][i] };
+        }
+    }
+    let [low, high] = keys.rest_pair();
+    let mut hashes = [[0; N]; 4];
+    for i in 0..N {
+        (hashes[0][i], hashes[1][i]) = finish((h[0][i], h[1][i]), (low[i], high[i]), bytes[i]);
+    }
+    let (mut more_low, mut more_high) = ([0; N], [0; N]);
+    for i in 0..N {
+        let more = u64::from(byte) << (8 * (bytes[i] % 8));
+        more_low[i] = low[i] | if bytes[i] % 16 < 8 { more } else { 0 };
+        more_high[i] = high[i] | if bytes[i] % 16 < 8 { 0 } else { more };
+    }
+    if bytes.iter().fold(false, |any, bytes| any | (bytes % 16 == 15)) {
+        for i in 0..N {
+            let next = absorb((h[0][i], h[1][i]), (more_low[i], more_high[i]));
+            let is_whole = bytes[i] % 16 == 15;
+            h[0][i] = if is_whole { next.0 } else { h[0][i] };
+            h[1][i] = if is_whole { next.1 } else { h[1][i] };
+            more_low[i] = if is_whole { 0 } else { more_low[i] };
+            more_high[i] = if is_whole { 0 } else { more_high[i] };
+        }
+    }
+    for i in 0..N {
+        (hashes[2][i], hashes[3][i]) =
+            finish((h[0][i], h[1][i]), (more_low[i], more_high[i]), bytes[i] + 1);
+    }
+    std::array::from_fn(|i| [hashes[0][i], hashes[1][i], hashes[2][i], hashes[3][i]])
 }
 
 #[inline(always)]
@@ -51,9 +103,9 @@ const fn absorb((mut h1, mut h2): State, (low, high): (u64, u64)) -> State {
 /// What is left when all whole blocks are in, and how long it all was. Words of no bytes are 0, and
 /// change nothing.
 #[inline(always)]
-const fn finish((mut h1, mut h2): State, (low, high): (u64, u64), bytes: usize) -> (u64, u64) {
-    h1 ^= first(low) ^ bytes as u64;
-    h2 ^= second(high) ^ bytes as u64;
+const fn finish((mut h1, mut h2): State, (low, high): (u64, u64), bytes: u64) -> (u64, u64) {
+    h1 ^= first(low) ^ bytes;
+    h2 ^= second(high) ^ bytes;
     h1 = h1.wrapping_add(h2);
     h2 = h2.wrapping_add(h1);
     h1 = fmix(h1);

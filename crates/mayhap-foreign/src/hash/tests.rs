@@ -1,10 +1,18 @@
 //! Known answers: `testdata/foreign/hash_known_answers.json`.
 
 use super::*;
+use crate::bits_and_blooms::{self, Spelling::Binary};
+use crate::bloomfilter_js::Generation;
+use crate::frame::Frame;
+use crate::kevburnsjr::Kevburnsjr;
+use crate::spark::Spark;
+use crate::valkey_bloom::Seed;
+use mayhap::Scheme;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::Value;
 use siphasher::sip::SipHasher13;
+use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 
 /// Each length with the name of a hash and its answer in hex.
@@ -80,7 +88,55 @@ fn xxph3_answers() {
     check("xxph3", xxph3);
 }
 
+/// Keys hashed by these formats all at once, and one by one.
+fn check_all_at_once(keys: &[Vec<u8>]) {
+    fn same<F: Frame<Scheme: Scheme<Hash: PartialEq + Debug>>>(frame: F, keys: &[&[u8]]) {
+        // 6,394 bits, where the format says how many.
+        let scheme = frame.scheme(6400).unwrap();
+        let mut hashes = Vec::new();
+        F::hash_keys(&scheme, keys, &mut hashes);
+        let want: Vec<_> = keys.iter().map(|key| scheme.hash_bytes(key)).collect();
+        assert_eq!(hashes, want, "{:?} of {:?}", frame.format(), keys);
+    }
+    let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    same(Kevburnsjr::Raw, &keys);
+    same(Generation::UpTo18, &keys);
+    same(Generation::Since19, &keys);
+    same(*bits_and_blooms::create(667, 0.01, Binary).unwrap().frame(), &keys);
+    same(Spark::V1, &keys);
+    same(Spark::V2 { seed: -7 }, &keys);
+    let (seed, mut pairs) = (Seed::random(std::array::from_fn(|i| (i * 37) as u8)), Vec::new());
+    side_by_side(&seed, &keys, &mut pairs);
+    let want: Vec<_> = keys.iter().map(|key| seed.of_one(key)).collect();
+    assert_eq!(pairs, want, "valkey-bloom of {keys:?}");
+}
+
+#[test]
+fn every_length_is_hashed_alike_all_at_once() {
+    // Past what is laid in rows, in words of either length.
+    for bytes in (0..=300).chain(500..530) {
+        for ascii in [0xff, 0x7f] {
+            let byte = |key: usize, at: usize| (at * 31 + key * 7 + bytes) as u8 & ascii;
+            let key = |key: usize| (0..bytes).map(|at| byte(key, at)).collect();
+            check_all_at_once(&(0..19).map(key).collect::<Vec<_>>());
+        }
+    }
+}
+
 proptest! {
+    #[test]
+    fn mixed_lengths_are_hashed_alike_all_at_once(
+        mut keys in vec(vec(any::<u8>(), 0..=200), 0..70),
+        long in proptest::option::weighted(0.1, (0..70usize, vec(any::<u8>(), 0..=600))),
+    ) {
+        if let Some((at, long)) = long {
+            keys.insert(at.min(keys.len()), long);
+        }
+        check_all_at_once(&keys);
+        keys.iter_mut().flatten().for_each(|byte| *byte &= 0x7f);
+        check_all_at_once(&keys);
+    }
+
     #[test]
     fn side_by_side_is_one_by_one(keys: [Vec<u8>; LANES], seeds: [u32; 2]) {
         let keys = keys.each_ref().map(Vec::as_slice);
@@ -88,7 +144,6 @@ proptest! {
         let units = |key: &[u8]| fnv1a_64(key.iter().map(|byte| u16::from(*byte)));
         prop_assert_eq!(fnv1a_64_of_each(keys), keys.map(units));
         let twice = |key: &[u8]| seeds.map(|seed| fnv1a_32_mixed(key.iter().copied(), seed));
-        prop_assert_eq!(fnv1a_32_mixed_twice_of_each(keys, seeds), keys.map(twice));
         prop_assert_eq!(keys.map(|key| fnv1a_32_mixed_twice(key, seeds)), keys.map(twice));
     }
 

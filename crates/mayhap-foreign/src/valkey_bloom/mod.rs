@@ -18,6 +18,7 @@ mod seed;
 pub(crate) use any::{create_any, from_kept, open_any};
 pub use seed::{Pair, Seed, Sip};
 
+use crate::hash::side_by_side;
 use crate::{ForeignError, Format, chain, limits};
 use mayhap::sizing::ClassicShape;
 use mayhap::{Classic, MergeError, Pages};
@@ -128,6 +129,10 @@ impl chain::Rule for ValkeyBloom {
     #[inline]
     fn hash_bytes(&self, key: &[u8]) -> Pair {
         self.seed.hash(key)
+    }
+
+    fn hash_keys(&self, keys: &[&[u8]], hashes: &mut Vec<Pair>) {
+        side_by_side(&self.seed, keys, hashes);
     }
 
     fn filter<B: AsRef<[u8]>>(

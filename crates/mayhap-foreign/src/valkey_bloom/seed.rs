@@ -1,6 +1,6 @@
 //! How valkey-bloom turns a key into positions: SipHash under two keys, then a + i·b.
 
-use crate::hash::sip13_of_slice_twice;
+use crate::hash::{Rows, SideBySide, sip13_of_slice_of_rows, sip13_of_slice_twice};
 use crate::{Modulus, ids};
 use mayhap::{Scheme, SchemeId};
 
@@ -39,6 +39,21 @@ impl Seed {
     #[inline]
     pub(super) fn hash(&self, key: &[u8]) -> Pair {
         hash(&self.keys(), key)
+    }
+}
+
+impl SideBySide<16> for Seed {
+    type Word = u64;
+    type Hash = Pair;
+
+    #[inline(always)]
+    fn of_each(&self, _: &[&[u8]; 16], rows: &Rows<u64, 16>) -> [Pair; 16] {
+        let [first, second] = self.keys().map(|key| sip13_of_slice_of_rows(rows, &key));
+        std::array::from_fn(|i| Pair { first: first[i], second: second[i] })
+    }
+
+    fn of_one(&self, key: &[u8]) -> Pair {
+        self.hash(key)
     }
 }
 

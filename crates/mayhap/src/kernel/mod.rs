@@ -77,15 +77,42 @@ macro_rules! dispatch {
     }};
 }
 
-/// Runs `work` compiled for the best instruction set this machine has: for plain loops that the
-/// compiler turns into vectors by itself.
+/// Plain loops over arrays that the compiler turns into vectors by itself, for [`vectorize`].
+pub trait Vectorize {
+    /// What comes out.
+    type Out;
+
+    /// Do it. `#[inline(always)]`, here and on what it calls: what is not inlined is compiled for
+    /// any machine, and no faster.
+    fn run(self) -> Self::Out;
+}
+
+/// Runs `work` compiled for the best instruction set this machine has.
+///
+/// ```
+/// use mayhap::{Vectorize, vectorize};
+/// /// Sixteen sums side by side.
+/// struct Sums<'a>(&'a [[u32; 16]]);
+/// impl Vectorize for Sums<'_> {
+///     type Out = [u32; 16];
+///     #[inline(always)]
+///     fn run(self) -> [u32; 16] {
+///         let mut sums = [0; 16];
+///         for row in self.0 {
+///             (0..16).for_each(|i| sums[i] += row[i]);
+///         }
+///         sums
+///     }
+/// }
+/// assert_eq!(vectorize(Sums(&[[1; 16], [2; 16]])), [3; 16]);
+/// ```
 #[inline(always)]
-pub(crate) fn vectorized<R>(work: impl FnOnce() -> R) -> R {
+pub fn vectorize<W: Vectorize>(work: W) -> W::Out {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if has_avx512() {
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,bmi2")]
-        fn run<R>(work: impl FnOnce() -> R) -> R {
-            work()
+        fn run<W: Vectorize>(work: W) -> W::Out {
+            work.run()
         }
         // SAFETY: all of these were detected above; the callee asks nothing else.
         return unsafe { run(work) };
@@ -93,13 +120,28 @@ pub(crate) fn vectorized<R>(work: impl FnOnce() -> R) -> R {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if has_avx2() {
         #[target_feature(enable = "avx2")]
-        fn run<R>(work: impl FnOnce() -> R) -> R {
-            work()
+        fn run<W: Vectorize>(work: W) -> W::Out {
+            work.run()
         }
         // SAFETY: AVX2 was detected above; the callee asks nothing else.
         return unsafe { run(work) };
     }
-    work()
+    work.run()
+}
+
+/// The same of a closure, so short that it is inlined without being told.
+#[inline(always)]
+pub(crate) fn vectorized<R>(work: impl FnOnce() -> R) -> R {
+    struct Short<F>(F);
+    impl<F: FnOnce() -> R, R> Vectorize for Short<F> {
+        type Out = R;
+
+        #[inline(always)]
+        fn run(self) -> R {
+            self.0()
+        }
+    }
+    vectorize(Short(work))
 }
 
 /// What a lookup of a single key needs to know before it starts, found out when a filter is made:
