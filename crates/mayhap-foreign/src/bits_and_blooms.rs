@@ -8,9 +8,7 @@
 //! Golden files: `testdata/foreign/bits-and-blooms/`.
 
 use crate::frame::{Content, Frame, Framed, Laid, Place};
-use crate::hash::{
-    Rows, SideBySide, murmur3_128_and_with, murmur3_128_and_with_of_rows, side_by_side,
-};
+use crate::hash::murmur3_128_and_with;
 use crate::{ForeignError, Format, Modulus, Reader, Variant, base64_text, ids, limits};
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use mayhap::{Pages, Scheme, SchemeId};
@@ -72,9 +70,6 @@ impl BitsAndBlooms {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FourHashes(Modulus);
 
-/// The second hash is of the key with this byte behind it.
-const BEHIND: u8 = 1;
-
 impl Scheme for FourHashes {
     type Hash = [u64; 4];
 
@@ -84,37 +79,26 @@ impl Scheme for FourHashes {
 
     #[inline]
     fn hash_bytes(&self, bytes: &[u8]) -> [u64; 4] {
-        let [(h0, h1), (h2, h3)] = murmur3_128_and_with(bytes, BEHIND, 0);
+        // The second hash is of the key with a 1 behind it.
+        let [(h0, h1), (h2, h3)] = murmur3_128_and_with(bytes, 1, 0);
         [h0, h1, h2, h3]
     }
 
     #[inline]
     fn positions(&self, h: [u64; 4], _: u64, probes: u32) -> impl Iterator<Item = u64> {
         let modulus = self.0;
+        // Chosen by bits, not by an index: the hash need not go through memory.
+        let (starts, steps) = (h[0] ^ h[1], h[2] ^ h[3]);
         (0..u64::from(probes)).map(move |i| {
-            let odd = i & 1;
-            let by = if (i + odd) & 3 == 0 { h[2] } else { h[3] };
-            let start = if odd == 0 { h[0] } else { h[1] };
-            modulus.rem(start.wrapping_add(i.wrapping_mul(by))) ^ 56
+            // The second start for odd probes, the second step for two in four.
+            let start = h[0] ^ (starts & (i & 1).wrapping_neg());
+            let step = h[2] ^ (steps & ((i + 1) >> 1 & 1).wrapping_neg());
+            modulus.rem(start.wrapping_add(i.wrapping_mul(step))) ^ 56
         })
     }
 
     fn reach(&self, bits: u64) -> u64 {
         self.0.get().min(bits)
-    }
-}
-
-impl SideBySide<16> for FourHashes {
-    type Word = u64;
-    type Hash = [u64; 4];
-
-    #[inline(always)]
-    fn of_each(&self, _: &[&[u8]; 16], rows: &Rows<u64, 16>) -> [[u64; 4]; 16] {
-        murmur3_128_and_with_of_rows(rows, BEHIND, 0)
-    }
-
-    fn of_one(&self, key: &[u8]) -> [u64; 4] {
-        self.hash_bytes(key)
     }
 }
 
@@ -128,10 +112,6 @@ impl Frame for BitsAndBlooms {
     fn scheme(&self, bits: u64) -> Option<FourHashes> {
         // Words are whole, so a position below m has its bit.
         (bits.checked_div(8) == Some(self.bytes())).then(|| Modulus::new(self.m).map(FourHashes))?
-    }
-
-    fn hash_keys(scheme: &FourHashes, keys: &[&[u8]], hashes: &mut Vec<[u64; 4]>) {
-        side_by_side(scheme, keys, hashes);
     }
 
     fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {

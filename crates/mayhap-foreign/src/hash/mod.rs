@@ -21,7 +21,6 @@ pub use fnv::{
 };
 pub use leveldb::{Tail, ldbhash};
 pub use murmur2::{murmur2_32, murmur64a};
-pub(crate) use murmur3::murmur3_128_and_with_of_rows;
 pub use murmur3::{murmur3_128, murmur3_128_and_with};
 pub use orc::{orc_bytes, orc_long};
 pub(crate) use rows::{Rows, SideBySide, side_by_side};

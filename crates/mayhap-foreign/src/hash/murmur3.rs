@@ -1,6 +1,5 @@
 //! MurmurHash3 x64_128, as Austin Appleby published it.
 
-use super::rows::Rows;
 use super::{le32, le64};
 
 const C1: u64 = 0x87c3_7b91_1142_53d5;
@@ -33,56 +32,6 @@ pub fn murmur3_128_and_with(bytes: &[u8], byte: u8, seed: u64) -> [(u64, u64); 2
         finish(state, longer, bytes + 1)
     };
     [finish(state, (low, high), bytes), second]
-}
-
-/// The same of keys that are laid in rows.
-#[inline(always)]
-pub(crate) fn murmur3_128_and_with_of_rows<const N: usize>(
-    keys: &Rows<u64, N>,
-    byte: u8,
-    seed: u64,
-) -> [[u64; 4]; N] {
-    let bytes = keys.bytes();
-    let mut h = [[seed; N]; 2];
-    for pair in keys.shared().as_chunks::<2>().0 {
-        for i in 0..N {
-            (h[0][i], h[1][i]) = absorb((h[0][i], h[1][i]), (pair[0][i], pair[1][i]));
-        }
-    }
-    for (before, pair) in keys.ragged_pairs() {
-        for i in 0..N {
-            let next = absorb((h[0][i], h[1][i]), (pair[0][i], pair[1][i]));
-            let goes_on = before + 16 <= bytes[i];
-            h[0][i] = if goes_on { next.0 } else { h[0][i] };
-            h[1][i] = if goes_on { next.1 } else { h[1][i] };
-        }
-    }
-    let [low, high] = keys.rest_pair();
-    let mut hashes = [[0; N]; 4];
-    for i in 0..N {
-        (hashes[0][i], hashes[1][i]) = finish((h[0][i], h[1][i]), (low[i], high[i]), bytes[i]);
-    }
-    let (mut more_low, mut more_high) = ([0; N], [0; N]);
-    for i in 0..N {
-        let more = u64::from(byte) << (8 * (bytes[i] % 8));
-        more_low[i] = low[i] | if bytes[i] % 16 < 8 { more } else { 0 };
-        more_high[i] = high[i] | if bytes[i] % 16 < 8 { 0 } else { more };
-    }
-    if bytes.iter().fold(false, |any, bytes| any | (bytes % 16 == 15)) {
-        for i in 0..N {
-            let next = absorb((h[0][i], h[1][i]), (more_low[i], more_high[i]));
-            let is_whole = bytes[i] % 16 == 15;
-            h[0][i] = if is_whole { next.0 } else { h[0][i] };
-            h[1][i] = if is_whole { next.1 } else { h[1][i] };
-            more_low[i] = if is_whole { 0 } else { more_low[i] };
-            more_high[i] = if is_whole { 0 } else { more_high[i] };
-        }
-    }
-    for i in 0..N {
-        (hashes[2][i], hashes[3][i]) =
-            finish((h[0][i], h[1][i]), (more_low[i], more_high[i]), bytes[i] + 1);
-    }
-    std::array::from_fn(|i| [hashes[0][i], hashes[1][i], hashes[2][i], hashes[3][i]])
 }
 
 #[inline(always)]

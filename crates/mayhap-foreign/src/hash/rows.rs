@@ -84,7 +84,7 @@ impl<W: Word, const N: usize> Rows<W, N> {
     /// Lay these keys; `false` where one is too long.
     #[inline(always)]
     fn lay(&mut self, keys: &[&[u8]; N]) -> bool {
-        self.bytes = keys.map(<[u8]>::len);
+        (0..N).for_each(|lane| self.bytes[lane] = keys[lane].len());
         self.least = self.bytes.iter().fold(usize::MAX, |least, bytes| least.min(*bytes));
         self.most = self.bytes.iter().fold(0, |most, bytes| most.max(*bytes));
         let words = self.most / W::BYTES;
@@ -131,28 +131,6 @@ impl<W: Word, const N: usize> Rows<W, N> {
             return self.rows[self.least / W::BYTES];
         }
         std::array::from_fn(|lane| self.rows[self.bytes[lane] / W::BYTES][lane])
-    }
-}
-
-impl<const N: usize> Rows<u64, N> {
-    /// Two rows at a time, behind the pairs that are shared.
-    #[inline(always)]
-    pub(super) fn ragged_pairs(&self) -> impl Iterator<Item = (u64, &[[u64; N]; 2])> {
-        let (pairs, _) = self.rows.as_chunks::<2>();
-        let ragged = self.least / 16..self.most / 16;
-        ragged.map(|at| (at as u64 * 16, &pairs[at]))
-    }
-
-    /// What each key has behind its last whole pair of words.
-    #[inline(always)]
-    pub(super) fn rest_pair(&self) -> [[u64; N]; 2] {
-        let mut rest = [[0; N]; 2];
-        for lane in 0..N {
-            let (at, odd) = (self.bytes[lane] / 16 * 2, self.bytes[lane] % 16);
-            rest[0][lane] = self.rows[at][lane];
-            rest[1][lane] = if odd > 8 { self.rows[at + 1][lane] } else { 0 };
-        }
-        rest
     }
 }
 

@@ -48,7 +48,9 @@ impl SideBySide<16> for Seed {
 
     #[inline(always)]
     fn of_each(&self, _: &[&[u8]; 16], rows: &Rows<u64, 16>) -> [Pair; 16] {
-        let [first, second] = self.keys().map(|key| sip13_of_slice_of_rows(rows, &key));
+        let [first, second] = self.keys();
+        let first = sip13_of_slice_of_rows(rows, &first);
+        let second = sip13_of_slice_of_rows(rows, &second);
         std::array::from_fn(|i| Pair { first: first[i], second: second[i] })
     }
 
