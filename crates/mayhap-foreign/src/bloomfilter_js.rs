@@ -210,7 +210,9 @@ pub(crate) fn read(
 /// other text, which may be an array all the same. It takes a fraction of the time of a reader for all
 /// JSON: millions of numbers took that as long as a million questions.
 fn as_written(text: &[u8]) -> Result<Option<Pages>, ForeignError> {
-    let buckets = 1 + text.iter().filter(|byte| **byte == b',').count();
+    // A byte counts to 255 without a carry, and so sixteen of them side by side.
+    let commas = |part: &[u8]| part.iter().fold(0, |n, byte| n + u8::from(*byte == b','));
+    let buckets = 1 + text.chunks(255).map(|part| usize::from(commas(part))).sum::<usize>();
     let [b'[', numbers @ .., b']'] = text else { return Ok(None) };
     if buckets > text.len() / 2 {
         return Ok(None); // there is not a digit for each
