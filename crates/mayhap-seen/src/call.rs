@@ -49,8 +49,8 @@ pub(crate) fn unseen<'a, I: AsRef<[u8]>>(
                 if list.offers().is_empty() { vec![] } else { hash_ids(owner, candidates) };
             let hidden = list.known(&Deed::MarkUnseen, &ids, &hashes);
             for (few, hidden) in candidates.chunks(FEW).zip(hidden.chunks(FEW)) {
-                let places = hidden.iter().enumerate();
-                let bits = places.fold(0, |bits, (at, hidden)| bits | u64::from(*hidden) << at);
+                let bits =
+                    hidden.iter().rev().fold(0, |bits, hidden| bits << 1 | u64::from(*hidden));
                 keep(few, bits, &mut unseen);
             }
         }
@@ -61,10 +61,11 @@ pub(crate) fn unseen<'a, I: AsRef<[u8]>>(
 /// Of a few, keep those whose bit is not set.
 fn keep<'a, I>(few: &'a [I], hidden: u64, kept: &mut Vec<&'a I>) {
     // Each is written down, and the next over it if it was hidden: nothing to guess.
-    let (mut unseen, mut count) = ([&few[0]; FEW], 0);
-    for (at, id) in few.iter().enumerate() {
+    let (mut unseen, mut count, mut shown) = ([&few[0]; FEW], 0, !hidden);
+    for id in few {
         unseen[count % FEW] = id;
-        count += usize::from(hidden >> at & 1 == 0);
+        count += (shown & 1) as usize;
+        shown >>= 1;
     }
     kept.extend_from_slice(&unseen[..count]);
 }

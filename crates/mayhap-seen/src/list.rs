@@ -291,10 +291,19 @@ impl Asked<'_> {
         let mut marked = 0;
         while open != 0 {
             let at = open.trailing_zeros();
-            marked |= u64::from(self.list.is_marked(few[at as usize])) << at;
+            marked |= u64::from(self.is_marked(few[at as usize])) << at;
             open &= open - 1;
         }
         marked
+    }
+
+    /// Whether one is that has passed the sieve.
+    #[inline]
+    fn is_marked(&self, hash: Hash) -> bool {
+        match (&self.sieve, self.list.slices.as_slice()) {
+            (Some(sieve), [slice]) => slice.contains_passed(hash, sieve),
+            _ => self.list.is_marked(hash),
+        }
     }
 
     /// Which of these are marked or on offer.
@@ -310,7 +319,7 @@ impl Asked<'_> {
 
 #[inline]
 fn bits(few: &[Hash], is_set: impl Fn(Hash) -> bool) -> u64 {
-    few.iter().enumerate().fold(0, |bits, (at, hash)| bits | u64::from(is_set(*hash)) << at)
+    few.iter().rev().fold(0, |bits, hash| bits << 1 | u64::from(is_set(*hash)))
 }
 
 /// What the slice after `current` is made for; none, if a new period begins.

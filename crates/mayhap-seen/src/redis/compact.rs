@@ -121,12 +121,14 @@ pub(super) fn appended(
     let (mut list, entry_bytes) = decoded.map_err(|error| SeenError::record(owner, error))?;
     let known = list.known(&change.deed, change.hashes);
     let room = room_for_entries(value.len() - entry_bytes);
-    let entry_bytes = entry_bytes + entry.len();
-    if entry_bytes <= room {
+    let grown = entry_bytes + entry.len();
+    // Whoever's entry is the first too many folds: of a crowd one, not all at once.
+    let (is_due, is_overdue) = (entry_bytes <= room && grown > room, grown > 2 * room);
+    if !is_due && !is_overdue {
         return Ok((known, None));
     }
     value.extend_from_slice(entry);
     list.apply(&change.deed, change.hashes, &plan.policy, now);
     let request = replacing(plan, owner, &value, &record::encode(&list), vec![]);
-    Ok((known, Some(Fold { request, is_overdue: entry_bytes > 2 * room })))
+    Ok((known, Some(Fold { request, is_overdue })))
 }

@@ -13,9 +13,8 @@ fn roomy(rate: &str) -> Policy {
     format!("slices=64,ids={},rate={rate}", marks() * CLIENTS / 40).parse().unwrap()
 }
 
-/// Of our own records the rate is so low that an error here is an error of ours.
 fn stores() -> impl Iterator<Item = Store> {
-    let rate = |kind: Kind| if kind.is_list() { "0.0001" } else { "1e-9" };
+    let rate = |kind: Kind| if kind.is_list() { "0.0001" } else { "0.000001" };
     KINDS.into_iter().filter_map(move |kind| kind.open(roomy(rate(kind))))
 }
 
@@ -49,8 +48,8 @@ fn all_are_kept(owner: impl Fn(usize, usize) -> String + Sync) {
         let new =
             crowd(|client, at| seen.mark(owner(client, at).as_bytes(), &[id(client, at)]).unwrap());
         let all = (CLIENTS * marks()) as u64;
-        // Filters take a few new ids for old ones.
-        let least = if store.kind.is_list() { all - all / 100 } else { all };
+        // At these rates a few new ids are taken for old ones, of our own records hardly ever one.
+        let least = all - if store.kind.is_list() { all / 100 } else { 3 };
         assert!((least..=all).contains(&new), "{:?}: {new} of {all} were new", store.kind);
         for (owner, ids) in &shown {
             let lost = seen.unseen(owner.as_bytes(), ids).unwrap();
