@@ -31,21 +31,6 @@ pub struct Change<'a> {
     pub hashes: &'a [Hash],
 }
 
-/// How things stood just before a change.
-#[derive(Clone, Debug)]
-pub enum Before {
-    /// The whole list.
-    List(View),
-    /// For each id of the change whether it was marked, where the store itself has looked.
-    Marked(Vec<bool>),
-}
-
-impl Default for Before {
-    fn default() -> Before {
-        Before::List(View::default())
-    }
-}
-
 /// Keeps lists. [`Seen`](crate::Seen) is the door to use.
 ///
 /// Each change is atomic: of two at once, one comes after the other and sees what it did.
@@ -59,8 +44,10 @@ pub trait Backend: Send + Sync {
     /// The lists of these owners as they stand, in this order.
     fn read(&self, owners: &[&[u8]]) -> Result<Vec<View>, SeenError>;
 
-    /// Do all of this, in order, and tell how each list stood just before.
-    fn change(&self, changes: &[Change<'_>]) -> Result<Vec<Before>, SeenError>;
+    /// Do all of this, in order, and tell of each change which of its ids were known just before.
+    ///
+    /// A mark knows what is marked; the deeds on unseen ids know also what is on offer.
+    fn change(&self, changes: &[Change<'_>]) -> Result<Vec<Vec<bool>>, SeenError>;
 
     /// Forget an owner; true if there was something to forget.
     fn forget(&self, owner: &[u8]) -> Result<bool, SeenError>;
@@ -93,7 +80,7 @@ impl<B: Backend + ?Sized> Backend for Box<B> {
         (**self).read(owners)
     }
 
-    fn change(&self, changes: &[Change<'_>]) -> Result<Vec<Before>, SeenError> {
+    fn change(&self, changes: &[Change<'_>]) -> Result<Vec<Vec<bool>>, SeenError> {
         (**self).change(changes)
     }
 

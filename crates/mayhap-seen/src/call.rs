@@ -1,8 +1,8 @@
 //! One call about one owner: checked, hashed, and answered from how the list stood.
 
 use crate::SeenError;
-use crate::backend::{Before, Change};
-use crate::list::Deed;
+use crate::backend::Change;
+use crate::list::{Deed, FEW};
 use crate::policy::Policy;
 use crate::view::View;
 use mayhap::{Hash, Native, Scheme};
@@ -13,8 +13,12 @@ use std::collections::HashSet;
 /// It is salted with the owner. Two ids that collide do so for one owner only; with one hash for
 /// all, an article that collides with a popular one would be hidden from nearly everybody.
 pub fn hash_ids<I: AsRef<[u8]>>(owner: &[u8], ids: &[I]) -> Vec<Hash> {
-    let salted = Native::seeded(Native::seeded(0).hash_bytes(owner).0);
+    let salted = salted(owner);
     ids.iter().map(|id| salted.hash_bytes(id.as_ref())).collect()
+}
+
+fn salted(owner: &[u8]) -> Native {
+    Native::seeded(Native::seeded(0).hash_bytes(owner).0)
 }
 
 /// Those of the candidates that are neither seen nor on offer, in order.
@@ -23,20 +27,47 @@ pub(crate) fn unseen<'a, I: AsRef<[u8]>>(
     candidates: &'a [I],
     view: &View,
 ) -> Vec<&'a I> {
-    if view.is_empty() || candidates.is_empty() {
+    if view.is_empty() {
         return candidates.iter().collect();
     }
-    // Hashed all at once: a short loop without a guess in it is the fastest.
-    let hashes = if view.needs_hashes() { hash_ids(owner, candidates) } else { vec![] };
-    let hidden = view.ask(candidates, &hashes).hidden();
-    // Each is written down, and the next over it if it was hidden: nothing to guess here either.
-    let (mut unseen, mut count) = (vec![&candidates[0]; candidates.len()], 0);
-    for (id, hidden) in candidates.iter().zip(hidden) {
-        unseen[count] = id;
-        count += usize::from(!hidden);
+    let mut unseen = Vec::with_capacity(candidates.len());
+    match view {
+        View::List(list) => {
+            let (salted, asked) = (salted(owner), list.asked(candidates.len()));
+            for few in candidates.chunks(FEW) {
+                let mut hashes = [Hash(0); FEW];
+                let hashes = &mut hashes[..few.len()];
+                let pairs = hashes.iter_mut().zip(few);
+                pairs.for_each(|(hash, id)| *hash = salted.hash_bytes(id.as_ref()));
+                keep(few, asked.hidden(hashes), &mut unseen);
+            }
+        }
+        #[cfg(feature = "redis")]
+        View::Go(list) => {
+            let ids: Vec<&[u8]> = candidates.iter().map(AsRef::as_ref).collect();
+            let hashes =
+                if list.offers().is_empty() { vec![] } else { hash_ids(owner, candidates) };
+            let hidden = list.known(&Deed::MarkUnseen, &ids, &hashes);
+            for (few, hidden) in candidates.chunks(FEW).zip(hidden.chunks(FEW)) {
+                let bits =
+                    hidden.iter().rev().fold(0, |bits, hidden| bits << 1 | u64::from(*hidden));
+                keep(few, bits, &mut unseen);
+            }
+        }
     }
-    unseen.truncate(count);
     unseen
+}
+
+/// Of a few, keep those whose bit is not set.
+fn keep<'a, I>(few: &'a [I], hidden: u64, kept: &mut Vec<&'a I>) {
+    // Each is written down, and the next over it if it was hidden: nothing to guess.
+    let (mut unseen, mut count, mut shown) = ([&few[0]; FEW], 0, !hidden);
+    for id in few {
+        unseen[count % FEW] = id;
+        count += (shown & 1) as usize;
+        shown >>= 1;
+    }
+    kept.extend_from_slice(&unseen[..count]);
 }
 
 /// A call that changes something, checked.
@@ -65,23 +96,15 @@ impl<'a> Call<'a> {
     }
 
     /// Which ids a deed on the unseen ones was done to: by their places, each id once.
-    pub fn unseen_once(&self, before: &Before) -> Vec<usize> {
-        let hidden = match before {
-            Before::List(view) => view.ask(&self.ids, &self.hashes).hidden(),
-            Before::Marked(marked) => marked.clone(),
-        };
+    pub fn unseen_once(&self, known: &[bool]) -> Vec<usize> {
         let mut met = HashSet::new();
-        let places = (0..self.ids.len()).zip(hidden).filter(|(_, hidden)| !hidden);
+        let places = (0..self.ids.len()).zip(known).filter(|(_, known)| !**known);
         places.map(|(at, _)| at).filter(|at| met.insert(self.ids[*at])).collect()
     }
 
-    /// How many different ids were not marked yet.
-    pub fn new_ids(&self, before: &Before) -> u64 {
-        let marked = match before {
-            Before::List(view) => view.ask(&self.ids, &self.hashes).marked,
-            Before::Marked(marked) => marked.clone(),
-        };
-        let new = self.ids.iter().zip(marked).filter(|(_, marked)| !marked);
+    /// How many different ids were not known yet.
+    pub fn new_ids(&self, known: &[bool]) -> u64 {
+        let new = self.ids.iter().zip(known).filter(|(_, known)| !**known);
         new.map(|(id, _)| *id).collect::<HashSet<&[u8]>>().len() as u64
     }
 }

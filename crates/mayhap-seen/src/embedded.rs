@@ -4,11 +4,12 @@
 //! writer thread (`writer.rs`), which puts those that wait into one transaction: however many
 //! threads mark at once, they share the cost of a sync.
 
+mod held;
 mod latest;
 mod writer;
 
 use crate::SeenError;
-use crate::backend::{Backend, Before, Change, Clock, Visit, system_clock};
+use crate::backend::{Backend, Change, Clock, Visit, system_clock};
 use crate::list::{Deed, List};
 use crate::policy::{Policy, Seconds};
 use crate::record;
@@ -182,14 +183,13 @@ impl Backend for Embedded {
         Ok(views)
     }
 
-    fn change(&self, changes: &[Change<'_>]) -> Result<Vec<Before>, SeenError> {
+    fn change(&self, changes: &[Change<'_>]) -> Result<Vec<Vec<bool>>, SeenError> {
         let own = |change: &Change<'_>| OwnedChange {
             owner: change.owner.to_vec(),
             deed: change.deed.clone(),
             hashes: change.hashes.to_vec(),
         };
-        let reply = self.submit(Work::Change(changes.iter().map(own).collect()))?;
-        Ok(reply.before.into_iter().map(|list| Before::List(View::List(list))).collect())
+        Ok(self.submit(Work::Change(changes.iter().map(own).collect()))?.known)
     }
 
     fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {

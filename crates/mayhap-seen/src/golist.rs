@@ -5,7 +5,7 @@
 //! of a *slice* (so the rate over all slices is up to `slices` times as high), an element counts
 //! the ids it took for new, and takes calls until their ids might exceed its room by ten.
 
-use crate::list::{Explanation, List};
+use crate::list::{Deed, Explanation, List};
 use crate::policy::Policy;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -61,6 +61,17 @@ impl GoList {
             marked[at] = self.find((firsts[at], second)).is_some();
         }
         marked
+    }
+
+    /// For each id whether a deed would find it known: marked, or on offer for deeds on the
+    /// unseen.
+    pub(crate) fn known(&self, deed: &Deed, ids: &[&[u8]], hashes: &[Hash]) -> Vec<bool> {
+        let mut known = self.which_are_marked(ids);
+        if *deed != Deed::Mark && !self.offers.is_empty() {
+            let offered = self.offers.known(deed, hashes);
+            known.iter_mut().zip(offered).for_each(|(known, offered)| *known |= offered);
+        }
+        known
     }
 
     /// Whether the first probe meets a set bit in any slice.

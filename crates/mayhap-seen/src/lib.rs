@@ -44,7 +44,7 @@ mod seen;
 mod slice;
 mod view;
 
-pub use backend::{Backend, Before, Change, Clock, Visit, system_clock};
+pub use backend::{Backend, Change, Clock, Visit, system_clock};
 pub use call::hash_ids;
 #[cfg(feature = "embedded")]
 pub use embedded::Embedded;

@@ -145,31 +145,27 @@ impl List {
         self.offers.iter().any(|offer| offer.hashes.binary_search(&hash.0).is_ok())
     }
 
-    /// For each hash whether it is marked.
-    pub(crate) fn which_are_marked(&self, hashes: &[Hash]) -> Vec<bool> {
+    /// The list, ready to be asked for so many ids.
+    pub(crate) fn asked(&self, ids: usize) -> Asked<'_> {
         // Few questions are answered by searching before a sieve is made.
-        if (hashes.len() as u64) * 8 < self.ids() {
-            return hashes.iter().map(|hash| self.is_marked(*hash)).collect();
-        }
-        let mut sieve = Sieve::new(self.ids());
-        self.slices.iter().for_each(|slice| slice.trace(&mut sieve));
-        // Those that pass are gathered first, without a branch to guess wrong at each of them.
-        let (mut places, mut passed) = (vec![0; hashes.len()], 0);
-        for (at, hash) in hashes.iter().enumerate() {
-            places[passed] = at;
-            passed += usize::from(sieve.may_hold(*hash));
-        }
-        let mut marked = vec![false; hashes.len()];
-        places[..passed].iter().for_each(|at| marked[*at] = self.is_marked(hashes[*at]));
-        marked
+        let sieve = (ids as u64 * 8 >= self.ids()).then(|| {
+            let mut sieve = Sieve::new(self.ids());
+            self.slices.iter().for_each(|slice| slice.trace(&mut sieve));
+            sieve
+        });
+        Asked { list: self, sieve }
     }
 
-    /// For each hash whether it is on offer; nothing if nothing is.
-    pub(crate) fn which_are_offered(&self, hashes: &[Hash]) -> Vec<bool> {
-        if self.offers.is_empty() {
-            return vec![];
+    /// For each hash whether a deed would find it known: marked, or on offer for deeds on the
+    /// unseen.
+    pub(crate) fn known(&self, deed: &Deed, hashes: &[Hash]) -> Vec<bool> {
+        let asked = self.asked(hashes.len());
+        let mut known = Vec::with_capacity(hashes.len());
+        for few in hashes.chunks(FEW) {
+            let bits = if *deed == Deed::Mark { asked.marked(few) } else { asked.hidden(few) };
+            known.extend((0..few.len()).map(|at| bits >> at & 1 == 1));
         }
-        hashes.iter().map(|hash| self.is_offered(*hash)).collect()
+        known
     }
 
     /// Do something, at this moment, to these ids.
@@ -272,6 +268,58 @@ impl List {
         }
         self.forget_old(policy, now);
     }
+}
+
+/// Ids that are asked for at a time: their answers are the bits of one number, and nothing of
+/// what is worked out for them leaves the first cache.
+pub(crate) const FEW: usize = 64;
+
+/// A list that is asked for many ids, a [`FEW`] at a time.
+pub(crate) struct Asked<'a> {
+    list: &'a List,
+    sieve: Option<Sieve>,
+}
+
+impl Asked<'_> {
+    /// Which of these are marked: a bit each, the first the lowest.
+    pub fn marked(&self, few: &[Hash]) -> u64 {
+        let mut open = match &self.sieve {
+            // Without a branch to guess wrong at each of them.
+            Some(sieve) => bits(few, |hash| sieve.may_hold(hash)),
+            None => bits(few, |_| true),
+        };
+        let mut marked = 0;
+        while open != 0 {
+            let at = open.trailing_zeros();
+            marked |= u64::from(self.is_marked(few[at as usize])) << at;
+            open &= open - 1;
+        }
+        marked
+    }
+
+    /// Whether one is that has passed the sieve.
+    #[inline]
+    fn is_marked(&self, hash: Hash) -> bool {
+        match (&self.sieve, self.list.slices.as_slice()) {
+            (Some(sieve), [slice]) => slice.contains_passed(hash, sieve),
+            _ => self.list.is_marked(hash),
+        }
+    }
+
+    /// Which of these are marked or on offer.
+    pub fn hidden(&self, few: &[Hash]) -> u64 {
+        self.marked(few) | self.offered(few)
+    }
+
+    /// Which of these are on offer.
+    pub fn offered(&self, few: &[Hash]) -> u64 {
+        if self.list.offers.is_empty() { 0 } else { bits(few, |hash| self.list.is_offered(hash)) }
+    }
+}
+
+#[inline]
+fn bits(few: &[Hash], is_set: impl Fn(Hash) -> bool) -> u64 {
+    few.iter().rev().fold(0, |bits, hash| bits << 1 | u64::from(is_set(*hash)))
 }
 
 /// What the slice after `current` is made for; none, if a new period begins.

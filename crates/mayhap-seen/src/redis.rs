@@ -6,6 +6,7 @@
 
 mod changing;
 mod compact;
+mod folds;
 mod lists;
 mod marking;
 mod plan;
@@ -13,11 +14,12 @@ mod plan;
 mod tasks;
 
 use crate::SeenError;
-use crate::backend::{Backend, Before, Change, Clock, Visit, system_clock};
+use crate::backend::{Backend, Change, Clock, Visit, system_clock};
 use crate::list::List;
 use crate::policy::{Policy, Seconds};
 use crate::view::View;
 use changing::Changing;
+use folds::Folds;
 use mayhap_redis::{Address, LinkError, Pool};
 use plan::Plan;
 #[cfg(feature = "async")]
@@ -95,7 +97,8 @@ impl Options {
     }
 
     fn plan(&self) -> Plan {
-        Plan { policy: self.policy, layout: self.layout, prefix: self.prefix.clone() }
+        let (layout, prefix) = (self.layout, self.prefix.clone());
+        Plan { policy: self.policy, layout, prefix, is_cluster: self.address.is_cluster() }
     }
 }
 
@@ -104,6 +107,7 @@ pub struct Redis {
     pool: Pool,
     plan: Plan,
     clock: Clock,
+    folds: Folds,
 }
 
 impl Redis {
@@ -115,7 +119,8 @@ impl Redis {
     /// The same with a say in how.
     pub fn open_with(options: Options) -> Result<Redis, SeenError> {
         let plan = options.plan();
-        Ok(Redis { pool: Pool::new(options.address).map_err(error)?, plan, clock: options.clock })
+        let (pool, clock) = (Pool::new(options.address).map_err(error)?, options.clock);
+        Ok(Redis { pool, plan, clock, folds: Folds::default() })
     }
 }
 
@@ -133,24 +138,28 @@ impl Backend for Redis {
         self.plan.views(owners, replies, self.now())
     }
 
-    fn change(&self, changes: &[Change<'_>]) -> Result<Vec<Before>, SeenError> {
+    fn change(&self, changes: &[Change<'_>]) -> Result<Vec<Vec<bool>>, SeenError> {
         let mut changing = Changing::new(&self.plan, changes, self.now());
+        let mut riders = self.folds.take();
         loop {
-            let requests = changing.requests()?;
-            if requests.is_empty() {
-                return Ok(changing.before());
+            let mut wanted = changing.requests()?;
+            if wanted.is_empty() {
+                break;
             }
+            let mut requests = std::mem::take(&mut riders);
+            let ridden = requests.len();
+            requests.append(&mut wanted);
             let replies = match changing.may_repeat() {
                 true => self.pool.ask_again(&requests),
                 false => self.pool.ask(&requests),
             };
-            match replies {
-                Ok(replies) => changing.replies(replies)?,
-                // All is done but the tidying.
-                Err(_) if changing.is_settled() => return Ok(changing.before()),
-                Err(link) => return Err(error(link)),
-            }
+            changing.replies(replies.map_err(error)?.split_off(ridden))?;
+            changing.pause().into_iter().for_each(std::thread::sleep);
         }
+        let (known, folds) = changing.end();
+        // All is done but the tidying, which may fail.
+        _ = self.pool.ask(&self.folds.leave(&self.plan, folds));
+        Ok(known)
     }
 
     fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
@@ -159,7 +168,10 @@ impl Backend for Redis {
     }
 
     fn merge(&self, mut lists: Vec<(&[u8], List)>) -> Result<(), SeenError> {
-        for _ in 0..plan::TRIES {
+        for failures in 0..plan::TRIES {
+            if failures > 0 {
+                std::thread::sleep(plan::pause(failures));
+            }
             let owners: Vec<&[u8]> = lists.iter().map(|(owner, _)| *owner).collect();
             let replies = self.pool.ask_again(&self.plan.reading(&owners)).map_err(error)?;
             let requests = self.plan.merging(&lists, replies, self.now())?;

@@ -66,11 +66,11 @@ pub(crate) fn decode(bytes: &[u8], count: usize, range: Range) -> Result<Vec<u64
     if least > bytes.len() as u64 * 8 {
         return Err(BAD);
     }
-    let mut bits = Reader { bytes, at: 0 };
-    let mut values = Vec::with_capacity(count);
+    let mut bits = Reader { bytes, at: 0, ahead: 0, left: 0 };
+    let mut values = vec![0; count];
     // One less than the least that may follow: each number is above the last.
     let mut last = u64::MAX;
-    for at in 0..count {
+    for (at, place) in values.iter_mut().enumerate() {
         let gap = match bits.gap(low) {
             Some(gap) => gap,
             None => bits.long_gap(low).ok_or(BAD)?,
@@ -80,7 +80,7 @@ pub(crate) fn decode(bytes: &[u8], count: usize, range: Range) -> Result<Vec<u64
         if at > 0 && value <= last {
             return Err(BAD);
         }
-        values.push(value);
+        *place = value;
         last = value;
     }
     // They rise, so the last one speaks for all.
@@ -119,10 +119,16 @@ impl Writer<'_> {
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// So many bits from `at` on.
+    ahead: u64,
+    left: u32,
 }
 
+/// Bits that a window shows at least, wherever in a byte it begins.
+const WINDOW: u32 = 57;
+
 impl Reader<'_> {
-    /// The next 57 bits at least; zeros behind the end.
+    /// The next bits, [`WINDOW`] at least; zeros behind the end.
     #[inline]
     fn window(&self) -> u64 {
         let rest = self.bytes.get(self.at / 8..).unwrap_or_default();
@@ -139,16 +145,25 @@ impl Reader<'_> {
 
     /// The next gap, if one window shows all of it, as it nearly always does. Behind the end there
     /// are zeros only, which no gap ends with.
+    ///
+    /// A window is used up before the next is loaded: most gaps then wait for a shift, not a load.
     #[inline]
     fn gap(&mut self, low: u32) -> Option<u64> {
-        let window = self.window();
-        let high = window.trailing_zeros();
-        let bits = high + 1 + low;
-        if bits > 57 {
-            return None;
+        let mut high = self.ahead.trailing_zeros();
+        if high + 1 + low > self.left {
+            (self.ahead, self.left) = (self.window(), WINDOW);
+            high = self.ahead.trailing_zeros();
+            if high + 1 + low > WINDOW {
+                self.left = 0;
+                return None;
+            }
         }
+        let bits = high + 1 + low;
+        let gap = u64::from(high) << low | (self.ahead >> (high + 1)) & ((1 << low) - 1);
+        self.ahead >>= bits;
+        self.left -= bits;
         self.at += bits as usize;
-        Some(u64::from(high) << low | (window >> (high + 1)) & ((1 << low) - 1))
+        Some(gap)
     }
 
     /// The same for any gap.
@@ -163,10 +178,10 @@ impl Reader<'_> {
     fn zeros(&mut self) -> Option<u64> {
         let mut zeros = 0;
         loop {
-            let run = self.window().trailing_zeros().min(57);
+            let run = self.window().trailing_zeros().min(WINDOW);
             zeros += u64::from(run);
             self.at += run as usize;
-            if run < 57 && self.at < self.bytes.len() * 8 {
+            if run < WINDOW && self.at < self.bytes.len() * 8 {
                 self.at += 1;
                 return Some(zeros);
             }
@@ -180,7 +195,7 @@ impl Reader<'_> {
     #[inline]
     fn read(&mut self, bits: u32) -> u64 {
         let mask = |bits: u32| (1u64 << bits) - 1;
-        if bits <= 57 {
+        if bits <= WINDOW {
             let value = self.window() & mask(bits);
             self.at += bits as usize;
             return value;

@@ -1,7 +1,7 @@
 //! The front door: what a recommender calls.
 
 use crate::SeenError;
-use crate::backend::{Backend, Before};
+use crate::backend::Backend;
 use crate::call::{self, Call, check_owner, hash_ids};
 use crate::list::{Deed, Explanation};
 use crate::policy::{Policy, Seconds};
@@ -104,8 +104,8 @@ impl<B: Backend> Seen<B> {
     ) -> Result<Vec<u64>, SeenError> {
         let calls = self.calls(shown)?;
         Ok(match self.change(&calls, &Deed::Mark)? {
-            Some(before) => {
-                calls.iter().zip(&before).map(|(call, before)| call.new_ids(before)).collect()
+            Some(known) => {
+                calls.iter().zip(&known).map(|(call, known)| call.new_ids(known)).collect()
             }
             None => vec![0; calls.len()],
         })
@@ -229,8 +229,8 @@ impl<B: Backend> Seen<B> {
         deed: &Deed,
     ) -> Result<Vec<&'a I>, SeenError> {
         let calls = self.calls(&[(owner, candidates)])?;
-        let before = self.change(&calls, deed)?;
-        Ok(taken(candidates, &calls, before))
+        let known = self.change(&calls, deed)?;
+        Ok(taken(candidates, &calls, known))
     }
 
     fn calls<'a, I: AsRef<[u8]>>(
@@ -240,7 +240,7 @@ impl<B: Backend> Seen<B> {
         asked.iter().map(|(owner, ids)| Call::new(self.policy(), owner, ids)).collect()
     }
 
-    fn change(&self, calls: &[Call<'_>], deed: &Deed) -> Result<Option<Vec<Before>>, SeenError> {
+    fn change(&self, calls: &[Call<'_>], deed: &Deed) -> Result<Option<Vec<Vec<bool>>>, SeenError> {
         let changes: Vec<_> = calls.iter().map(|call| call.change(deed.clone())).collect();
         self.open(self.backend.change(&changes))
     }
@@ -287,9 +287,10 @@ pub(crate) fn unseen_in<'a, I: AsRef<[u8]>>(
 pub(crate) fn taken<'a, I>(
     candidates: &'a [I],
     calls: &[Call<'_>],
-    before: Option<Vec<Before>>,
+    known: Option<Vec<Vec<bool>>>,
 ) -> Vec<&'a I> {
-    let before = before.and_then(|mut before| before.pop()).unwrap_or_default();
-    let places = calls.first().map(|call| call.unseen_once(&before)).unwrap_or_default();
+    let known = known.and_then(|mut known| known.pop());
+    let known = known.unwrap_or_else(|| vec![false; candidates.len()]);
+    let places = calls.first().map(|call| call.unseen_once(&known)).unwrap_or_default();
     places.into_iter().map(|at| &candidates[at]).collect()
 }

@@ -96,24 +96,44 @@ impl Slice {
         self.ids() as f64 / range
     }
 
+    /// The same where a sieve with the traces of this slice only has let it pass: one or two ids
+    /// are looked at, and no guess goes wrong.
+    #[inline]
+    pub fn contains_passed(&self, hash: Hash, sieve: &Sieve) -> bool {
+        let start = sieve.starts[sieve.word(hash)];
+        if start == UNKNOWN {
+            return self.contains(hash);
+        }
+        let fingerprint = self.fingerprint(hash);
+        let above = self.sorted[start as usize..].iter().find(|there| **there >= fingerprint);
+        above == Some(&fingerprint)
+    }
+
     /// Leave a trace of every id.
     pub fn trace(&self, sieve: &mut Sieve) {
         if self.whole {
-            self.sorted.iter().for_each(|hash| sieve.set(hash >> sieve.shift));
+            let hashes = self.sorted.iter().enumerate();
+            hashes.for_each(|(at, hash)| sieve.set(hash >> sieve.shift, at));
             return;
         }
         let (cells, range) = (sieve.cells(), self.shape.range);
         if range < cells * 2 {
-            sieve.words.fill(u64::MAX); // so small a range fills it anyway
+            // So small a range fills it anyway, and it tells nothing.
+            sieve.words.fill(u64::MAX);
+            sieve.starts.fill(UNKNOWN);
             return;
         }
         // The hashes of a fingerprint f begin at f · cells / range and end before (f + 1) · cells /
         // range: within one cell, or in that and the next. Rounded down the first may be too
         // early, rounded up the last too late, which does no harm.
         let share = ((u128::from(cells) << 64) / u128::from(range)) as u64;
-        for fingerprint in &self.sorted {
-            sieve.set(shorten(*fingerprint, share));
-            sieve.set(shorten(fingerprint + 1, share + 1).min(cells - 1));
+        for (at, fingerprint) in self.sorted.iter().enumerate() {
+            let first = shorten(*fingerprint, share);
+            let last = shorten(fingerprint + 1, share + 1).min(cells - 1);
+            sieve.set(first, at);
+            if last != first {
+                sieve.set(last, at);
+            }
         }
     }
 }
@@ -131,22 +151,31 @@ fn shorten(hash: u64, range: u64) -> u64 {
 pub(crate) struct Sieve {
     shift: u32,
     words: Vec<u64>,
+    /// For each word the place in its slice of the first id that left a trace there.
+    starts: Vec<u32>,
 }
+
+/// No place in a slice.
+const UNKNOWN: u32 = u32::MAX;
 
 impl Sieve {
     /// For so many ids: of strangers one in fifty passes, or one in twenty where ids are many.
     pub fn new(ids: u64) -> Sieve {
         let roomy = ids.saturating_mul(64).clamp(1 << 10, 1 << 17);
         let cells = roomy.max(ids.saturating_mul(16).min(1 << 22)).next_power_of_two();
-        Sieve { shift: 64 - cells.ilog2(), words: vec![0; (cells / 64) as usize] }
+        let words = (cells / 64) as usize;
+        Sieve { shift: 64 - cells.ilog2(), words: vec![0; words], starts: vec![0; words] }
     }
 
     fn cells(&self) -> u64 {
         self.words.len() as u64 * 64
     }
 
-    fn set(&mut self, cell: u64) {
-        self.words[(cell / 64) as usize] |= 1 << (cell % 64);
+    fn set(&mut self, cell: u64, at: usize) {
+        let word = (cell / 64) as usize;
+        let (cells, start) = (&mut self.words[word], &mut self.starts[word]);
+        *start = if *cells == 0 { at as u32 } else { *start };
+        *cells |= 1 << (cell % 64);
     }
 
     /// False only for strangers.
@@ -154,6 +183,11 @@ impl Sieve {
     pub fn may_hold(&self, hash: Hash) -> bool {
         let cell = hash.0 >> self.shift;
         self.words[(cell / 64) as usize] >> (cell % 64) & 1 == 1
+    }
+
+    #[inline]
+    fn word(&self, hash: Hash) -> usize {
+        (hash.0 >> self.shift) as usize / 64
     }
 }
 
@@ -191,6 +225,9 @@ mod tests {
             slice.trace(&mut sieve);
             for hash in ids.iter().chain(&strangers).chain(&[0, u64::MAX]).map(|id| Hash(*id)) {
                 prop_assert!(sieve.may_hold(hash) || !slice.contains(hash));
+                if sieve.may_hold(hash) {
+                    prop_assert_eq!(slice.contains_passed(hash, &sieve), slice.contains(hash));
+                }
             }
         }
     }

@@ -45,36 +45,11 @@ impl View {
         }
     }
 
-    /// Whether questions need our hashes of the ids.
-    pub(crate) fn needs_hashes(&self) -> bool {
-        match self {
-            View::List(_) => true,
-            #[cfg(feature = "redis")]
-            View::Go(list) => !list.offers().is_empty(),
-        }
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             View::List(list) => list.is_empty(),
             #[cfg(feature = "redis")]
             View::Go(list) => list.is_empty(),
-        }
-    }
-
-    /// What it knows of each id, given their hashes where those are needed.
-    pub(crate) fn ask<I: AsRef<[u8]>>(&self, ids: &[I], hashes: &[Hash]) -> Answers {
-        match self {
-            View::List(list) => {
-                _ = ids;
-                let marked = list.which_are_marked(hashes);
-                Answers { marked, offered: list.which_are_offered(hashes) }
-            }
-            #[cfg(feature = "redis")]
-            View::Go(list) => {
-                let marked = list.which_are_marked(ids);
-                Answers { marked, offered: list.offers().which_are_offered(hashes) }
-            }
         }
     }
 
@@ -109,21 +84,6 @@ impl View {
                 ListStats { ids, slices, offered, bytes, chance, oldest: None, expires: None }
             }
         }
-    }
-}
-
-/// What a list knows of some ids, in their order.
-pub(crate) struct Answers {
-    pub marked: Vec<bool>,
-    /// Empty where nothing is on offer.
-    offered: Vec<bool>,
-}
-
-impl Answers {
-    /// For each id, whether it is marked or on offer.
-    pub fn hidden(mut self) -> Vec<bool> {
-        self.marked.iter_mut().zip(self.offered).for_each(|(hidden, offered)| *hidden |= offered);
-        self.marked
     }
 }
 

@@ -1,12 +1,12 @@
 //! The one thread that writes: takes all that wait, does them in one transaction, answers all.
 
+use super::held::{self, Held};
 use super::latest::Latest;
-use super::{Durability, ENDS, LISTS, OwnedChange, away, list};
+use super::{Durability, ENDS, LISTS, OwnedChange, away};
 use crate::SeenError;
 use crate::backend::Clock;
 use crate::list::List;
 use crate::policy::{Policy, Seconds};
-use crate::record;
 use redb::{Database, ReadableTable, Table, WriteTransaction};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
@@ -33,8 +33,8 @@ pub(super) enum Work {
 
 #[derive(Default)]
 pub(super) struct Reply {
-    /// How the lists stood before the changes.
-    pub before: Vec<List>,
+    /// What the changes found, as [`Backend::change`](crate::Backend::change) tells it.
+    pub known: Vec<Vec<bool>>,
     /// Lists that were forgotten or swept.
     pub count: u64,
 }
@@ -48,8 +48,8 @@ pub(super) struct Writer {
     pub sweep_every: Duration,
 }
 
-type Lists<'a> = Table<'a, &'static [u8], &'static [u8]>;
-type Ends<'a> = Table<'a, (Seconds, &'static [u8]), ()>;
+pub(super) type Lists<'a> = Table<'a, &'static [u8], &'static [u8]>;
+pub(super) type Ends<'a> = Table<'a, (Seconds, &'static [u8]), ()>;
 
 impl Writer {
     /// Until nobody is left who could send.
@@ -99,7 +99,10 @@ impl Writer {
             swept = self.sweep_all();
         }
         let answers = self.transaction(durable, |lists, ends| {
-            Ok(jobs.iter().map(|job| self.work(&job.work, lists, ends)).collect::<Vec<_>>())
+            let mut held = Held::new(lists, ends, &self.policy, (self.clock)());
+            let answers: Vec<_> = jobs.iter().map(|job| held.work(&job.work)).collect();
+            held.write()?;
+            Ok(answers)
         });
         match answers {
             Ok(answers) => {
@@ -123,7 +126,7 @@ impl Writer {
     fn transaction<T>(
         &self,
         durable: bool,
-        work: impl FnOnce(&mut Lists<'_>, &mut Ends<'_>) -> Result<T, SeenError>,
+        work: impl for<'t> FnOnce(&mut Lists<'t>, &mut Ends<'t>) -> Result<T, SeenError>,
     ) -> Result<T, SeenError> {
         let mut txn: WriteTransaction = self.db.begin_write().map_err(away)?;
         let durability = if durable { redb::Durability::Immediate } else { redb::Durability::None };
@@ -136,80 +139,6 @@ impl Writer {
         let committed = txn.commit().map_err(away);
         self.latest.renew(&self.db);
         committed.map(|()| result)
-    }
-
-    fn work(
-        &self,
-        work: &Work,
-        lists: &mut Lists<'_>,
-        ends: &mut Ends<'_>,
-    ) -> Result<Reply, SeenError> {
-        let now = (self.clock)();
-        let mut reply = Reply::default();
-        match work {
-            Work::Change(changes) => {
-                // All or none: what cannot be read is found before anything is written.
-                if changes.len() > 1 {
-                    for change in changes {
-                        self.read(lists, &change.owner, now)?;
-                    }
-                }
-                for OwnedChange { owner, deed, hashes } in changes {
-                    let before = self.read(lists, owner, now)?;
-                    let mut list = before.clone().unwrap_or_default();
-                    list.apply(deed, hashes, &self.policy, now);
-                    self.write(lists, ends, owner, &list, before.is_none())?;
-                    reply.before.push(before.unwrap_or_default());
-                }
-            }
-            Work::Forget(owner) => {
-                let gone = lists.remove(owner.as_slice()).map_err(away)?;
-                reply.count = gone.is_some().into();
-            }
-            Work::Merge(others) => {
-                for (owner, _) in others {
-                    self.read(lists, owner, now)?;
-                }
-                for (owner, other) in others {
-                    let before = self.read(lists, owner, now)?;
-                    let is_new = before.is_none();
-                    let mut list = before.unwrap_or_default();
-                    list.merge(other.clone(), &self.policy, now);
-                    self.write(lists, ends, owner, &list, is_new)?;
-                }
-            }
-            Work::Sweep | Work::Flush => {}
-        }
-        Ok(reply)
-    }
-
-    fn read(
-        &self,
-        lists: &Lists<'_>,
-        owner: &[u8],
-        now: Seconds,
-    ) -> Result<Option<List>, SeenError> {
-        let bytes = lists.get(owner).map_err(away)?;
-        bytes.map(|bytes| list(owner, bytes.value(), &self.policy, now)).transpose()
-    }
-
-    fn write(
-        &self,
-        lists: &mut Lists<'_>,
-        ends: &mut Ends<'_>,
-        owner: &[u8],
-        list: &List,
-        is_new: bool,
-    ) -> Result<(), SeenError> {
-        if list.is_empty() {
-            return lists.remove(owner).map(drop).map_err(away);
-        }
-        lists.insert(owner, record::encode(list).as_slice()).map_err(away)?;
-        // An old list has its entry, which the sweeper moves on as often as it finds it early.
-        if let (true, Some(end)) = (is_new, list.expires(&self.policy)) {
-            ends.insert((end, owner), ()).map_err(away)?;
-        }
-        Ok(())
     }
 
     fn sweep_all(&self) -> Result<u64, SeenError> {
@@ -243,7 +172,7 @@ impl Writer {
             let mut removed = 0;
             for (end, owner) in &due {
                 ends.remove((*end, owner.as_slice())).map_err(away)?;
-                match self.read(lists, owner, now) {
+                match held::read(lists, owner, &self.policy, now) {
                     Ok(Some(list)) if list.is_empty() => {
                         lists.remove(owner.as_slice()).map_err(away)?;
                         removed += 1;

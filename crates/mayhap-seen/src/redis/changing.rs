@@ -1,15 +1,16 @@
 //! Changes on their way: which requests come next, until all are done. No socket here.
 
+use super::Layout;
+use super::compact::{self, Fold};
 use super::lists::Try;
-use super::plan::Plan;
-use super::{Layout, compact};
+use super::plan::{self, Plan};
 use crate::SeenError;
-use crate::backend::{Before, Change};
+use crate::backend::Change;
 use crate::list::Deed;
 use crate::policy::Seconds;
 use crate::record;
-use crate::view::View;
 use mayhap_redis::{Reply, Request};
+use std::time::Duration;
 
 /// A batch of changes and how far it has come.
 pub(super) struct Changing<'a> {
@@ -20,10 +21,10 @@ pub(super) struct Changing<'a> {
 }
 
 enum Stage {
-    /// Compact: nothing is done yet.
-    Begin,
-    /// Compact: all is appended; folding long entries is all that is left.
-    Appended { before: Vec<Before>, folds: Vec<Request> },
+    /// Compact: nothing is done yet; these are to be appended.
+    Begin { entries: Vec<Vec<u8>> },
+    /// Compact: all is appended.
+    Appended { known: Vec<Vec<bool>>, folds: Vec<Fold> },
     /// Lists: each change is tried until it gets through; `waiting` are on their way.
     Trying { tries: Vec<Try>, waiting: Vec<usize>, open: Vec<usize> },
 }
@@ -31,7 +32,10 @@ enum Stage {
 impl<'a> Changing<'a> {
     pub fn new(plan: &'a Plan, changes: &'a [Change<'a>], now: Seconds) -> Changing<'a> {
         let stage = match plan.layout {
-            Layout::Compact => Stage::Begin,
+            Layout::Compact => {
+                let entry = |change: &Change<'_>| record::entry(&change.deed, change.hashes, now);
+                Stage::Begin { entries: changes.iter().map(entry).collect() }
+            }
             Layout::List => Stage::Trying {
                 tries: changes.iter().map(|_| Try::default()).collect(),
                 waiting: vec![],
@@ -44,11 +48,14 @@ impl<'a> Changing<'a> {
     /// What to ask next; nothing when all is done.
     pub fn requests(&mut self) -> Result<Vec<Request>, SeenError> {
         match &mut self.stage {
-            Stage::Begin => {
-                let append = |change| compact::appending(self.plan, change, &self.entry(change));
-                Ok(self.changes.iter().map(append).collect())
+            Stage::Begin { entries } => {
+                let changes = self.changes.iter().zip(entries);
+                let append = |(change, entry): (_, &mut Vec<u8>)| {
+                    compact::appending(self.plan, change, entry)
+                };
+                Ok(changes.map(append).collect())
             }
-            Stage::Appended { folds, .. } => Ok(std::mem::take(folds)),
+            Stage::Appended { .. } => Ok(vec![]),
             Stage::Trying { tries, waiting, open } => {
                 let mut requests = vec![];
                 waiting.clear();
@@ -64,15 +71,23 @@ impl<'a> Changing<'a> {
         }
     }
 
-    fn entry(&self, change: &Change<'_>) -> Vec<u8> {
-        record::entry(&change.deed, change.hashes, self.now)
-    }
-
     /// What came back for the last requests.
     pub fn replies(&mut self, replies: Vec<Reply>) -> Result<(), SeenError> {
         match &mut self.stage {
-            Stage::Begin => self.appended(replies),
-            // Folds: where one failed, somebody else's got through.
+            Stage::Begin { entries } => {
+                let (mut known, mut folds, mut failed) = (vec![], vec![], None);
+                for ((change, entry), reply) in self.changes.iter().zip(entries).zip(replies) {
+                    match compact::appended(self.plan, change, entry, reply, self.now) {
+                        Ok((before, fold)) => {
+                            known.push(before);
+                            folds.extend(fold);
+                        }
+                        Err(error) => failed = failed.or(Some(error)),
+                    }
+                }
+                self.stage = Stage::Appended { known, folds };
+                failed.map_or(Ok(()), Err)
+            }
             Stage::Appended { .. } => Ok(()),
             Stage::Trying { tries, waiting, open } => {
                 for (at, reply) in waiting.drain(..).zip(replies) {
@@ -85,26 +100,11 @@ impl<'a> Changing<'a> {
         }
     }
 
-    fn appended(&mut self, replies: Vec<Reply>) -> Result<(), SeenError> {
-        let (mut before, mut folds, mut failed) = (vec![], vec![], None);
-        for (change, reply) in self.changes.iter().zip(replies) {
-            match compact::appended(self.plan, change.owner, reply, self.now) {
-                Ok((list, value)) => {
-                    let entry = self.entry(change);
-                    folds.extend(compact::folding(
-                        self.plan,
-                        change.owner,
-                        value,
-                        &entry,
-                        self.now,
-                    ));
-                    before.push(Before::List(View::List(list)));
-                }
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        self.stage = Stage::Appended { before, folds };
-        failed.map_or(Ok(()), Err)
+    /// How long to wait before the next try, if others came between at the last one.
+    pub fn pause(&self) -> Option<Duration> {
+        let Stage::Trying { tries, open, .. } = &self.stage else { return None };
+        let failures = open.iter().map(|at| tries[*at].failures()).max();
+        failures.filter(|failures| *failures > 0).map(plan::pause)
     }
 
     /// Whether asking twice does no more than asking once.
@@ -112,17 +112,14 @@ impl<'a> Changing<'a> {
         self.changes.iter().all(|change| change.deed == Deed::Mark)
     }
 
-    /// Whether all is done but tidying.
-    pub fn is_settled(&self) -> bool {
-        matches!(self.stage, Stage::Appended { .. })
-    }
-
-    /// How the lists stood before.
-    pub fn before(self) -> Vec<Before> {
+    /// Which ids were known before, and what is due now that it is done.
+    pub fn end(self) -> (Vec<Vec<bool>>, Vec<Fold>) {
         match self.stage {
-            Stage::Begin => vec![],
-            Stage::Appended { before, .. } => before,
-            Stage::Trying { tries, .. } => tries.into_iter().map(|one| one.before).collect(),
+            Stage::Begin { .. } => (vec![], vec![]),
+            Stage::Appended { known, folds } => (known, folds),
+            Stage::Trying { tries, .. } => {
+                (tries.into_iter().map(|one| one.known).collect(), vec![])
+            }
         }
     }
 }

@@ -4,9 +4,10 @@
 //! round trip, and nothing to retry however many do it at once. Whoever finds the entries grown
 //! too long folds them into a new body; the script for that puts the new body in place of
 //! exactly the bytes it was made from, and keeps the entries that came meanwhile. Only another
-//! fold or a forget can get in its way, so somebody's fold always gets through.
+//! fold or a forget can get in its way, so somebody's fold always gets through. When it is sent
+//! is decided in `folds.rs`.
 
-use super::plan::{Plan, bytes, refused};
+use super::plan::{Plan, bytes};
 use crate::SeenError;
 use crate::backend::Change;
 use crate::list::{Deed, List};
@@ -41,9 +42,10 @@ else redis.call('SET', KEYS[1], v, 'EX', ARGV[4]) end
 return 1",
 );
 
-/// Entries may grow to so many bytes beside a body of so many.
+/// Entries may grow to so many bytes beside a body of so many. Every reader works them in anew, at
+/// some microseconds each in a long list, so that the largest bodies are folded as often as others.
 fn room_for_entries(body_bytes: usize) -> usize {
-    192 + body_bytes / 8
+    (192 + body_bytes / 8).min(4096)
 }
 
 pub(super) fn reading(plan: &Plan, owner: &[u8]) -> Request {
@@ -65,6 +67,13 @@ pub(super) fn list(
     Ok((list, value))
 }
 
+/// What puts a shorter record in place of one whose entries have grown too long.
+pub(super) struct Fold {
+    pub request: Request,
+    /// Whether they are twice as long as they should be: others have left it undone.
+    pub is_overdue: bool,
+}
+
 pub(super) fn appending(plan: &Plan, change: &Change<'_>, entry: &[u8]) -> Request {
     let lasting = match change.deed {
         Deed::Offer { lasting } => lasting,
@@ -72,25 +81,6 @@ pub(super) fn appending(plan: &Plan, change: &Change<'_>, entry: &[u8]) -> Reque
     };
     let args = vec![MAGIC.to_vec(), EMPTY.to_vec(), entry.to_vec(), plan.ttl(lasting)];
     Request::script(&APPEND, vec![plan.key(change.owner)], args)
-}
-
-/// The request that folds a record's entries, if they have grown too long.
-pub(super) fn folding(
-    plan: &Plan,
-    owner: &[u8],
-    mut value: Vec<u8>,
-    entry: &[u8],
-    now: Seconds,
-) -> Option<Request> {
-    if value.is_empty() {
-        value.extend_from_slice(&EMPTY);
-    }
-    value.extend_from_slice(entry);
-    let (list, entry_bytes) = record::decode(&value, &plan.policy, now).ok()?;
-    if entry_bytes <= room_for_entries(value.len() - entry_bytes) {
-        return None;
-    }
-    Some(replacing(plan, owner, &value, &record::encode(&list), vec![]))
 }
 
 /// Put a record in place of another, and keep what is appended meanwhile.
@@ -106,21 +96,39 @@ pub(super) fn replacing(
     Request::script(&FOLD, vec![plan.key(owner)], vec![digest, length, new.to_vec(), ttl])
 }
 
-/// A reply to `appending`: the record as it was.
+/// A reply to `appending`: which ids were known before, and the fold that is due since.
 pub(super) fn appended(
     plan: &Plan,
-    owner: &[u8],
+    change: &Change<'_>,
+    entry: &[u8],
     reply: Reply,
     now: Seconds,
-) -> Result<(List, Vec<u8>), SeenError> {
-    match reply {
-        Err(why) if why.contains("NOTALIST") => Err(SeenError::Refused {
-            what: format!(
-                "the key of owner {:?} holds something that is not a seen list of this release; is the prefix another program's?",
-                String::from_utf8_lossy(owner)
-            ),
-        }),
-        Err(why) => Err(refused(owner, &why)),
-        reply => list(plan, owner, reply, now),
+) -> Result<(Vec<bool>, Option<Fold>), SeenError> {
+    let owner = change.owner;
+    let value = match reply {
+        Err(why) if why.contains("NOTALIST") => {
+            return Err(SeenError::Refused {
+                what: format!(
+                    "the key of owner {:?} holds something that is not a seen list of this release; is the prefix another program's?",
+                    String::from_utf8_lossy(owner)
+                ),
+            });
+        }
+        reply => bytes(owner, reply)?,
+    };
+    let mut value = value.unwrap_or_else(|| EMPTY.to_vec());
+    let decoded = record::decode(&value, &plan.policy, now);
+    let (mut list, entry_bytes) = decoded.map_err(|error| SeenError::record(owner, error))?;
+    let known = list.known(&change.deed, change.hashes);
+    let room = room_for_entries(value.len() - entry_bytes);
+    let grown = entry_bytes + entry.len();
+    // Whoever's entry is the first too many folds: of a crowd one, not all at once.
+    let (is_due, is_overdue) = (entry_bytes <= room && grown > room, grown > 2 * room);
+    if !is_due && !is_overdue {
+        return Ok((known, None));
     }
+    value.extend_from_slice(entry);
+    list.apply(&change.deed, change.hashes, &plan.policy, now);
+    let request = replacing(plan, owner, &value, &record::encode(&list), vec![]);
+    Ok((known, Some(Fold { request, is_overdue })))
 }

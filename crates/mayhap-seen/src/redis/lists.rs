@@ -7,12 +7,11 @@
 use super::marking::{self, Marked};
 use super::plan::{Plan, TRIES, bytes, refused};
 use crate::SeenError;
-use crate::backend::{Before, Change};
+use crate::backend::Change;
 use crate::golist::{self, GoList};
 use crate::list::{Deed, List};
 use crate::policy::Seconds;
 use crate::record;
-use crate::view::View;
 use mayhap::Hash;
 use mayhap_redis::redis::{Value, cmd};
 use mayhap_redis::{Reply, Request, Script};
@@ -96,9 +95,9 @@ impl Standing {
         decoded.map(|(list, _)| list).map_err(|error| SeenError::record(owner, error))
     }
 
-    pub fn view(&self, plan: &Plan, owner: &[u8], now: Seconds) -> Result<View, SeenError> {
+    pub fn list(&self, plan: &Plan, owner: &[u8], now: Seconds) -> Result<GoList, SeenError> {
         let offers = self.offers(plan, owner, now)?;
-        Ok(View::Go(GoList::read(&self.elements, offers, self.bytes(), &plan.policy)))
+        Ok(GoList::read(&self.elements, offers, self.bytes(), &plan.policy))
     }
 }
 
@@ -108,12 +107,18 @@ pub(super) struct Try {
     /// How things stood when last heard of.
     standing: Option<Standing>,
     tries: u32,
-    pub before: Before,
+    /// Which ids were known before, when it is done.
+    pub known: Vec<bool>,
     /// Whether a script that marks by itself is on its way.
     is_marking: bool,
 }
 
 impl Try {
+    /// How often somebody else was quicker.
+    pub fn failures(&self) -> u32 {
+        self.tries.saturating_sub(1) // the first tells how things stand
+    }
+
     /// The request that would do it; none if there is nothing to do.
     pub fn request(
         &mut self,
@@ -133,10 +138,10 @@ impl Try {
             self.is_marking = marking.is_some();
             return Ok(Some(marking.unwrap_or_else(|| asking(plan, change.owner))));
         };
-        let view = standing.view(plan, change.owner, now)?;
-        let hidden = view.ask(change.ids, change.hashes).hidden();
-        let all = change.ids.iter().zip(change.hashes).zip(hidden);
-        let chosen = all.filter(|(_, hidden)| change.deed == Deed::Mark || !hidden);
+        let list = standing.list(plan, change.owner, now)?;
+        self.known = list.known(&change.deed, change.ids, change.hashes);
+        let all = change.ids.iter().zip(change.hashes).zip(&self.known);
+        let chosen = all.filter(|(_, known)| change.deed == Deed::Mark || !**known);
         let (mut ids, hashes): (Vec<&[u8]>, Vec<Hash>) =
             chosen.map(|((id, hash), _)| (*id, *hash)).unzip();
         let (mut offers, mut lasts) = (vec![], 0);
@@ -149,7 +154,6 @@ impl Try {
             }
             ids.clear();
         }
-        self.before = Before::List(view);
         let head = standing.elements.first().map(Vec::as_slice);
         let edit = golist::mark(head, &ids, &plan.policy);
         if offers.is_empty() && edit == golist::Edit::default() {
@@ -175,7 +179,7 @@ impl Try {
         if std::mem::take(&mut self.is_marking) {
             return match marking::reply(change, reply)? {
                 Marked::Done(marked) => {
-                    self.before = Before::Marked(marked);
+                    self.known = marked;
                     Ok(true)
                 }
                 Marked::Strange(elements) => {

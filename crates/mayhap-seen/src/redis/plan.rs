@@ -9,9 +9,22 @@ use crate::record;
 use crate::view::View;
 use mayhap_redis::redis::{Value, cmd};
 use mayhap_redis::{Reply, Request};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::Duration;
 
 /// How often something is tried while others change the same list.
 pub(super) const TRIES: u32 = 64;
+
+/// How long to wait after so many tries that failed: at random, and the longer the more failed,
+/// so that a crowd spreads and everybody gets through.
+pub(super) fn pause(failures: u32) -> Duration {
+    let longest = FIRST_PAUSE * (1 << failures.min(6));
+    // A hasher of the standard library begins with something random.
+    let dice = RandomState::new().build_hasher().finish();
+    longest.mul_f64(dice as f64 / u64::MAX as f64)
+}
+
+const FIRST_PAUSE: Duration = Duration::from_micros(100);
 
 /// An owner, the list and its bytes.
 pub(super) type Found<'a> = (&'a [u8], View, u64);
@@ -22,6 +35,7 @@ pub(super) struct Plan {
     pub policy: Policy,
     pub layout: Layout,
     pub prefix: Vec<u8>,
+    pub is_cluster: bool,
 }
 
 impl Plan {
@@ -120,7 +134,7 @@ impl Plan {
                 let mut next = || replies.next().unwrap_or(Ok(Value::Nil));
                 let read = |owner: &&[u8]| {
                     let standing = Standing::read(owner, next(), next())?;
-                    Ok((standing.view(self, owner, now)?, standing.bytes()))
+                    Ok((View::Go(standing.list(self, owner, now)?), standing.bytes()))
                 };
                 owners.iter().map(read).collect()
             }

@@ -1,10 +1,11 @@
 //! The same door for async programs, on Tokio.
 
 use super::changing::Changing;
-use super::plan::{Plan, TRIES};
+use super::folds::Folds;
+use super::plan::{Plan, TRIES, pause};
 use super::{Options, error};
 use crate::SeenError;
-use crate::backend::{Before, Clock};
+use crate::backend::Clock;
 use crate::call::{Call, check_owner, hash_ids};
 use crate::list::{Deed, Explanation};
 use crate::policy::{Policy, Seconds};
@@ -12,6 +13,7 @@ use crate::record;
 use crate::seen::{owners, taken, unseen_in};
 use crate::view::View;
 use mayhap_redis::AsyncPool;
+use std::sync::Arc;
 
 /// Who has seen what, for async programs: [`Seen`](crate::Seen) on Redis, with the same promises.
 ///
@@ -33,6 +35,7 @@ pub struct AsyncSeen {
     plan: Plan,
     clock: Clock,
     fail_open: bool,
+    folds: Arc<Folds>,
 }
 
 impl AsyncSeen {
@@ -45,7 +48,7 @@ impl AsyncSeen {
     pub async fn open_with(options: Options) -> Result<AsyncSeen, SeenError> {
         let (plan, clock) = (options.plan(), options.clock);
         let pool = AsyncPool::new(options.address).await.map_err(error)?;
-        Ok(AsyncSeen { pool, plan, clock, fail_open: false })
+        Ok(AsyncSeen { pool, plan, clock, fail_open: false, folds: Arc::default() })
     }
 
     /// When the server is away, show rather than hide: nothing counts as seen and marks are let
@@ -89,8 +92,8 @@ impl AsyncSeen {
     ) -> Result<Vec<u64>, SeenError> {
         let calls = self.calls(shown)?;
         Ok(match self.change(&calls, Deed::Mark).await? {
-            Some(before) => {
-                calls.iter().zip(&before).map(|(call, before)| call.new_ids(before)).collect()
+            Some(known) => {
+                calls.iter().zip(&known).map(|(call, known)| call.new_ids(known)).collect()
             }
             None => vec![0; calls.len()],
         })
@@ -147,7 +150,10 @@ impl AsyncSeen {
             return Ok(());
         }
         let lists = [(owner, list)];
-        for _ in 0..TRIES {
+        for failures in 0..TRIES {
+            if failures > 0 {
+                tokio::time::sleep(pause(failures)).await;
+            }
             let replies = self.pool.ask(&self.plan.reading(&[owner])).await.map_err(error)?;
             let requests = self.plan.merging(&lists, replies, now)?;
             let replies = self.pool.ask(&requests).await.map_err(error)?;
@@ -175,8 +181,8 @@ impl AsyncSeen {
         deed: Deed,
     ) -> Result<Vec<&'a I>, SeenError> {
         let calls = self.calls(&[(owner, candidates)])?;
-        let before = self.change(&calls, deed).await?;
-        Ok(taken(candidates, &calls, before))
+        let known = self.change(&calls, deed).await?;
+        Ok(taken(candidates, &calls, known))
     }
 
     fn calls<'a, I: AsRef<[u8]>>(
@@ -190,21 +196,30 @@ impl AsyncSeen {
         &self,
         calls: &[Call<'_>],
         deed: Deed,
-    ) -> Result<Option<Vec<Before>>, SeenError> {
+    ) -> Result<Option<Vec<Vec<bool>>>, SeenError> {
         let changes: Vec<_> = calls.iter().map(|call| call.change(deed.clone())).collect();
         let mut changing = Changing::new(&self.plan, &changes, (self.clock)());
+        let mut riders = self.folds.take();
         loop {
-            let requests = changing.requests()?;
-            if requests.is_empty() {
-                return Ok(Some(changing.before()));
+            let mut wanted = changing.requests()?;
+            if wanted.is_empty() {
+                break;
             }
+            let mut requests = std::mem::take(&mut riders);
+            let ridden = requests.len();
+            requests.append(&mut wanted);
             match self.pool.ask(&requests).await {
-                Ok(replies) => changing.replies(replies)?,
-                // All is done but the tidying.
-                Err(_) if changing.is_settled() => return Ok(Some(changing.before())),
+                Ok(mut replies) => changing.replies(replies.split_off(ridden))?,
                 Err(link) => return self.open_if_away(Err(error(link))),
             }
+            if let Some(pause) = changing.pause() {
+                tokio::time::sleep(pause).await;
+            }
         }
+        let (known, folds) = changing.end();
+        // All is done but the tidying, which may fail.
+        _ = self.pool.ask(&self.folds.leave(&self.plan, folds)).await;
+        Ok(Some(known))
     }
 
     /// Nothing instead of an error, where the server is away and we fail open.

@@ -1,10 +1,10 @@
 //! How often a call goes to the server and back.
 
-use crate::seed;
+use crate::seed::Seed;
 use crate::server::Server;
 use mayhap_redis::redis::{Connection, cmd};
-use mayhap_seen::Seen;
 use mayhap_seen::redis::Redis;
+use mayhap_seen::{Policy, Seen};
 
 fn names(range: std::ops::Range<u32>) -> Vec<String> {
     range.map(|n| format!("id-{n}")).collect()
@@ -31,16 +31,19 @@ fn one_trip_for_a_question_and_one_for_a_mark() {
     for layout in ["compact", "list"] {
         let url = format!("{}?layout={layout}", server.url());
         let seen = Seen::new(Redis::open(&url).unwrap());
-        // The first call of all connects and teaches the server the script.
-        seen.mark(format!("first-{layout}").as_bytes(), &["a"]).unwrap();
+        // The first calls of all connect and teach the server the scripts.
+        for page in 0..4 {
+            let ids = names(page * 20..page * 20 + 20);
+            seen.mark(format!("first-{layout}").as_bytes(), &ids).unwrap();
+        }
         let owner = format!("user-{layout}");
-        for page in 0..3 {
-            // A page that has to be folded afterwards would take a second trip; these are short.
-            let ids = names(page * 5..page * 5 + 5);
-            assert_eq!(trips(&mut go, || _ = seen.mark(owner.as_bytes(), &ids).unwrap()), 1);
+        for page in 0..60 {
+            let ids = names(page * 20..page * 20 + 20);
+            let mark = || _ = seen.mark(owner.as_bytes(), &ids).unwrap();
+            assert_eq!(trips(&mut go, mark), 1, "{layout}, page {page}");
         }
         let candidates = names(0..1000);
-        let ask = || assert_eq!(seen.unseen(owner.as_bytes(), &candidates).unwrap().len(), 985);
+        let ask = || assert!(seen.unseen(owner.as_bytes(), &candidates).unwrap().is_empty());
         assert_eq!(trips(&mut go, ask), 1, "{layout}");
         let owners: Vec<String> = (0..50).map(|n| format!("{layout}-{n}")).collect();
         let ids = names(0..3);
@@ -53,13 +56,47 @@ fn one_trip_for_a_question_and_one_for_a_mark() {
     }
 }
 
+/// Folds take no trip of their own, and are made all the same: by a program that goes on, and by
+/// programs that mark one page and end.
+#[test]
+fn records_stay_short_without_trips_for_it() {
+    let Some(server) = Server::start(&[]) else { return };
+    let mut redis = server.connection();
+    let lasting = Seen::new(Redis::open(&server.url()).unwrap());
+    for page in 0..50 {
+        let ids = names(page * 20..page * 20 + 20);
+        lasting.mark(b"lasting", &ids).unwrap();
+        Seen::new(Redis::open(&server.url()).unwrap()).mark(b"fleeting", &ids).unwrap();
+    }
+    for owner in ["lasting", "fleeting"] {
+        let bytes: u64 = cmd("STRLEN").arg(owner).query(&mut redis).unwrap();
+        let short = lasting.export(owner.as_bytes()).unwrap().unwrap().len() as u64;
+        // Appended alone a thousand ids would be 8 KB and more.
+        assert!(bytes < short + 1200, "{owner}: {bytes} bytes, {short} when folded");
+        assert!(lasting.unseen(owner.as_bytes(), &names(0..1000)).unwrap().is_empty());
+    }
+}
+
+/// What is changed by compare and set goes twice; nothing of ours goes more often when alone.
+#[test]
+fn two_trips_where_a_script_cannot_do_it() {
+    let Some(server) = Server::start(&[]) else { return };
+    let mut redis = server.connection();
+    let seen = Seen::new(Redis::open(&format!("{}?layout=list", server.url())).unwrap());
+    seen.mark_unseen(b"first", &["a"]).unwrap();
+    let offer = || assert_eq!(seen.offer(b"user", &["a", "b"], 60).unwrap().len(), 2);
+    assert_eq!(trips(&mut redis, offer), 2);
+    let mark = || assert_eq!(seen.mark_unseen(b"user", &["b", "c"]).unwrap(), [&"c"]);
+    assert_eq!(trips(&mut redis, mark), 2);
+}
+
 #[test]
 fn lists_that_go_programs_wrote_are_marked_in_one_trip() {
     let Some(server) = Server::start(&[]) else { return };
     let mut go = server.connection();
     // Over several slices, each beginning and end of one included.
     for page in 0..130 {
-        seed::set_exposed(&mut go, "user", &names(page * 20..page * 20 + 20));
+        Seed(Policy::default()).set_exposed(&mut go, "user", &names(page * 20..page * 20 + 20));
     }
     let seen = Seen::new(Redis::open(&format!("{}?layout=list", server.url())).unwrap());
     seen.mark(b"first", &["a"]).unwrap();

@@ -1,0 +1,119 @@
+//! Lists in the hands of a transaction: each is read once, changed as often as the jobs of the
+//! transaction want, and written once. A crowd that marks one owner shares the reading and writing
+//! of that list as it shares the sync.
+
+use super::writer::{Ends, Lists, Reply, Work};
+use super::{OwnedChange, away, list};
+use crate::SeenError;
+use crate::list::List;
+use crate::policy::{Policy, Seconds};
+use crate::record;
+use redb::ReadableTable;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+pub(super) struct Held<'a, 't> {
+    lists: &'a mut Lists<'t>,
+    ends: &'a mut Ends<'t>,
+    policy: &'a Policy,
+    now: Seconds,
+    /// In order, as it is cheapest to write them.
+    owners: BTreeMap<Vec<u8>, Holding>,
+}
+
+struct Holding {
+    list: List,
+    /// Whether the table has a record of this owner.
+    is_stored: bool,
+    is_changed: bool,
+}
+
+impl<'a, 't> Held<'a, 't> {
+    pub fn new(
+        lists: &'a mut Lists<'t>,
+        ends: &'a mut Ends<'t>,
+        policy: &'a Policy,
+        now: Seconds,
+    ) -> Held<'a, 't> {
+        Held { lists, ends, policy, now, owners: BTreeMap::new() }
+    }
+
+    /// Do all of it or, where a list cannot be read, nothing.
+    pub fn work(&mut self, work: &Work) -> Result<Reply, SeenError> {
+        let mut reply = Reply::default();
+        match work {
+            Work::Change(changes) => {
+                changes.iter().try_for_each(|change| self.hold(&change.owner).map(drop))?;
+                for OwnedChange { owner, deed, hashes } in changes {
+                    let (policy, now) = (self.policy, self.now);
+                    let list = self.changed(owner)?;
+                    reply.known.push(list.known(deed, hashes));
+                    list.apply(deed, hashes, policy, now);
+                }
+            }
+            Work::Merge(others) => {
+                others.iter().try_for_each(|(owner, _)| self.hold(owner).map(drop))?;
+                for (owner, other) in others {
+                    let (policy, now) = (self.policy, self.now);
+                    self.changed(owner)?.merge(other.clone(), policy, now);
+                }
+            }
+            Work::Forget(owner) => {
+                // Unread: what cannot be read can be forgotten all the same.
+                let held = self.owners.remove(owner).filter(|held| held.is_changed);
+                let stored = self.lists.remove(owner.as_slice()).map_err(away)?;
+                let was_there = stored.is_some() || held.is_some_and(|held| !held.list.is_empty());
+                reply.count = was_there.into();
+            }
+            Work::Sweep | Work::Flush => {}
+        }
+        Ok(reply)
+    }
+
+    /// Write what was changed.
+    pub fn write(self) -> Result<(), SeenError> {
+        for (owner, Holding { list, is_stored, .. }) in
+            self.owners.iter().filter(|(_, held)| held.is_changed)
+        {
+            let owner = owner.as_slice();
+            if list.is_empty() {
+                self.lists.remove(owner).map_err(away)?;
+                continue;
+            }
+            self.lists.insert(owner, record::encode(list).as_slice()).map_err(away)?;
+            // An old list has its entry, which the sweeper moves on as often as it finds it early.
+            if let (false, Some(end)) = (is_stored, list.expires(self.policy)) {
+                self.ends.insert((end, owner), ()).map_err(away)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn changed(&mut self, owner: &[u8]) -> Result<&mut List, SeenError> {
+        let held = self.hold(owner)?;
+        held.is_changed = true;
+        Ok(&mut held.list)
+    }
+
+    fn hold(&mut self, owner: &[u8]) -> Result<&mut Holding, SeenError> {
+        Ok(match self.owners.entry(owner.to_vec()) {
+            Entry::Occupied(held) => held.into_mut(),
+            Entry::Vacant(place) => {
+                let stored = read(self.lists, owner, self.policy, self.now)?;
+                let (is_stored, list) = (stored.is_some(), stored.unwrap_or_default());
+                place.insert(Holding { list, is_stored, is_changed: false })
+            }
+        })
+    }
+}
+
+/// The list of an owner who has one.
+pub(super) fn read(
+    lists: &Lists<'_>,
+    owner: &[u8],
+    policy: &Policy,
+    now: Seconds,
+) -> Result<Option<List>, SeenError> {
+    let bytes = lists.get(owner).map_err(away)?;
+    bytes.map(|bytes| list(owner, bytes.value(), policy, now)).transpose()
+}
