@@ -158,6 +158,7 @@ impl List {
 
     /// For each hash whether a deed would find it known: marked, or on offer for deeds on the
     /// unseen.
+    #[cfg(any(feature = "embedded", feature = "redis"))]
     pub(crate) fn known(&self, deed: &Deed, hashes: &[Hash]) -> Vec<bool> {
         let asked = self.asked(hashes.len());
         let mut known = Vec::with_capacity(hashes.len());

@@ -36,6 +36,7 @@ pub const MAGIC: [u8; 2] = [0xb7, 1];
 const VERSION: u8 = MAGIC[1];
 
 /// A record without a body or entries.
+#[cfg(feature = "redis")]
 pub(crate) const EMPTY: [u8; 3] = [MAGIC[0], MAGIC[1], 0];
 
 /// Offers an entry may hold; far beyond what a list keeps, near enough to refuse nonsense.
