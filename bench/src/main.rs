@@ -62,6 +62,10 @@ fn main() -> ExitCode {
         Some((verb, rest)) if verb == "seen" => seen(rest),
         Some((verb, rest)) if verb == "module" => module(rest),
         Some((verb, rest)) if verb == "urls" => urls(rest),
+        Some((verb, _)) if verb == awake::VERB => {
+            awake::spin();
+            Ok(())
+        }
         _ => Err(USAGE.to_owned()),
     };
     match outcome {
