@@ -6,6 +6,7 @@
 
 mod held;
 mod latest;
+mod recent;
 mod writer;
 
 use crate::SeenError;
@@ -16,6 +17,7 @@ use crate::record;
 use crate::view::View;
 use latest::Latest;
 use mayhap::Hash;
+use recent::{Found, Recent};
 use redb::{Database, DatabaseError, ReadableTable, TableDefinition};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
@@ -78,7 +80,7 @@ impl Options {
         Options { sweep_every, ..self }
     }
 
-    /// Memory for pages of the file.
+    /// Memory for pages of the file and, a quarter of it, for records asked for or written lately.
     pub fn with_cache_bytes(self, cache_bytes: usize) -> Options {
         Options { cache_bytes, ..self }
     }
@@ -95,6 +97,7 @@ impl Options {
 pub struct Embedded {
     db: Arc<Database>,
     latest: Arc<Latest>,
+    recent: Arc<Recent>,
     policy: Policy,
     clock: Clock,
     jobs: Option<mpsc::Sender<Job>>,
@@ -110,7 +113,9 @@ impl Embedded {
     /// The same with a say in how.
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Embedded, SeenError> {
         let path = path.as_ref();
-        let db = Database::builder().set_cache_size(options.cache_bytes).create(path);
+        let recent = Arc::new(Recent::new(options.cache_bytes / 4));
+        let pages = options.cache_bytes - options.cache_bytes / 4;
+        let db = Database::builder().set_cache_size(pages).create(path);
         let db = db.map_err(|error| match error {
             DatabaseError::DatabaseAlreadyOpen => SeenError::InUse { path: path.to_owned() },
             error => SeenError::Refused { what: format!("{}: {error}", path.display()) },
@@ -123,6 +128,7 @@ impl Embedded {
         let mut writer = writer::Writer {
             db: db.clone(),
             latest: latest.clone(),
+            recent: recent.clone(),
             policy,
             clock: options.clock.clone(),
             durability: options.durability,
@@ -133,7 +139,7 @@ impl Embedded {
             .spawn(move || writer.run(&queue))
             .map_err(|error| SeenError::Refused { what: format!("no thread to write: {error}") })?;
         let (clock, jobs, writer) = (options.clock, Some(jobs), Some(writer));
-        Ok(Embedded { db, latest, policy, clock, jobs, writer })
+        Ok(Embedded { db, latest, recent, policy, clock, jobs, writer })
     }
 
     /// Remove what is over now, without waiting for the sweeper; how many lists went.
@@ -172,11 +178,22 @@ impl Backend for Embedded {
 
     fn read(&self, owners: &[&[u8]]) -> Result<Vec<View>, SeenError> {
         let now = self.now();
-        let table = self.latest.lists(&self.db)?;
         let mut views = Vec::with_capacity(owners.len());
         for owner in owners {
+            let commits = match self.recent.get(owner) {
+                Found::Record(record) => {
+                    views.push(View::List(list(owner, &record, &self.policy, now)?));
+                    continue;
+                }
+                Found::Nothing(commits) => commits,
+            };
+            let table = self.latest.lists(&self.db)?;
             views.push(match table.get(owner).map_err(away)? {
-                Some(bytes) => View::List(list(owner, bytes.value(), &self.policy, now)?),
+                Some(bytes) => {
+                    let list = list(owner, bytes.value(), &self.policy, now)?;
+                    self.recent.keep(owner, bytes.value(), commits);
+                    View::List(list)
+                }
                 None => View::default(),
             });
         }

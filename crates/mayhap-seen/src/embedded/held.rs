@@ -70,8 +70,9 @@ impl<'a, 't> Held<'a, 't> {
         Ok(reply)
     }
 
-    /// Write what was changed.
-    pub fn write(self) -> Result<(), SeenError> {
+    /// Write what was changed; told are the owners and their records.
+    pub fn write(self) -> Result<Vec<(Vec<u8>, Vec<u8>)>, SeenError> {
+        let mut written = vec![];
         for (owner, Holding { list, is_stored, .. }) in
             self.owners.iter().filter(|(_, held)| held.is_changed)
         {
@@ -80,13 +81,15 @@ impl<'a, 't> Held<'a, 't> {
                 self.lists.remove(owner).map_err(away)?;
                 continue;
             }
-            self.lists.insert(owner, record::encode(list).as_slice()).map_err(away)?;
+            let record = record::encode(list);
+            self.lists.insert(owner, record.as_slice()).map_err(away)?;
+            written.push((owner.to_vec(), record));
             // An old list has its entry, which the sweeper moves on as often as it finds it early.
             if let (false, Some(end)) = (is_stored, list.expires(self.policy)) {
                 self.ends.insert((end, owner), ()).map_err(away)?;
             }
         }
-        Ok(())
+        Ok(written)
     }
 
     fn changed(&mut self, owner: &[u8]) -> Result<&mut List, SeenError> {

@@ -2,6 +2,7 @@
 
 use super::held::{self, Held};
 use super::latest::Latest;
+use super::recent::Recent;
 use super::{Durability, ENDS, LISTS, OwnedChange, away};
 use crate::SeenError;
 use crate::backend::Clock;
@@ -31,6 +32,18 @@ pub(super) enum Work {
     Flush,
 }
 
+impl Work {
+    /// Whose lists it changes.
+    fn owners(&self) -> Vec<&[u8]> {
+        match self {
+            Work::Change(changes) => changes.iter().map(|change| &*change.owner).collect(),
+            Work::Merge(lists) => lists.iter().map(|(owner, _)| &**owner).collect(),
+            Work::Forget(owner) => vec![owner],
+            Work::Sweep | Work::Flush => vec![],
+        }
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Reply {
     /// What the changes found, as [`Backend::change`](crate::Backend::change) tells it.
@@ -42,6 +55,7 @@ pub(super) struct Reply {
 pub(super) struct Writer {
     pub db: Arc<Database>,
     pub latest: Arc<Latest>,
+    pub recent: Arc<Recent>,
     pub policy: Policy,
     pub clock: Clock,
     pub durability: Durability,
@@ -101,11 +115,15 @@ impl Writer {
         let answers = self.transaction(durable, |lists, ends| {
             let mut held = Held::new(lists, ends, &self.policy, (self.clock)());
             let answers: Vec<_> = jobs.iter().map(|job| held.work(&job.work)).collect();
-            held.write()?;
-            Ok(answers)
+            Ok((answers, held.write()?))
         });
+        // Committed or not: what became of a commit that failed only the file knows.
+        jobs.iter().flat_map(|job| job.work.owners()).for_each(|owner| self.recent.forget(owner));
         match answers {
-            Ok(answers) => {
+            Ok((answers, written)) => {
+                for (owner, record) in &written {
+                    self.recent.replace(owner, record);
+                }
                 for (job, answer) in jobs.into_iter().zip(answers) {
                     let answer = match (&job.work, &swept) {
                         (Work::Sweep, Ok(count)) => Ok(Reply { count: *count, ..Reply::default() }),
@@ -158,8 +176,8 @@ impl Writer {
         if self.is_nothing_due(now)? {
             return Ok((0, false));
         }
-        self.transaction(durable, |lists, ends| {
-            let mut due: Vec<(Seconds, Vec<u8>)> = vec![];
+        let mut due: Vec<(Seconds, Vec<u8>)> = vec![];
+        let swept = self.transaction(durable, |lists, ends| {
             for entry in ends
                 .range(..(now.saturating_add(1), [].as_slice()))
                 .map_err(away)?
@@ -189,7 +207,9 @@ impl Writer {
                 }
             }
             Ok((removed, due.len() == SWEPT_AT_ONCE))
-        })
+        });
+        due.iter().for_each(|(_, owner)| self.recent.forget(owner));
+        swept
     }
 
     /// Asked of a snapshot first: most of the time there is nothing to write.
