@@ -10,8 +10,11 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::tempdir;
 
+/// Signals are as by default: under `nohup`, or in the background of a script, the program would
+/// rightly go on ignoring some.
 fn mayhap(folder: &Path, args: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mayhap"));
+    let mut command = Command::new("env");
+    command.arg("--default-signal").arg(env!("CARGO_BIN_EXE_mayhap"));
     command.current_dir(folder).env("NO_COLOR", "1").args(args.split_whitespace());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
