@@ -21,6 +21,9 @@ pub(super) struct Held<'a, 't> {
     owners: BTreeMap<Vec<u8>, Holding>,
 }
 
+/// Owners, and the records written for them.
+pub(super) type Written = Vec<(Vec<u8>, Vec<u8>)>;
+
 struct Holding {
     list: List,
     /// Whether the table has a record of this owner.
@@ -70,8 +73,8 @@ impl<'a, 't> Held<'a, 't> {
         Ok(reply)
     }
 
-    /// Write what was changed; told are the owners and their records.
-    pub fn write(self) -> Result<Vec<(Vec<u8>, Vec<u8>)>, SeenError> {
+    /// Write what was changed.
+    pub fn write(self) -> Result<Written, SeenError> {
         let mut written = vec![];
         for (owner, Holding { list, is_stored, .. }) in
             self.owners.iter().filter(|(_, held)| held.is_changed)
