@@ -25,15 +25,11 @@ fn lanes(probes: u32) -> Lanes {
 /// Sixteen products, whose top nine bits are the positions: four for the word, five for the bit.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,bmi2")]
 #[inline]
-fn products<const WIDE: bool>(hash: Hash) -> __m512i {
+fn products(hash: Hash) -> __m512i {
     // SAFETY: `SALT` is 32 readable bytes, and `loadu` needs no alignment.
     let salt = unsafe { _mm256_loadu_si256(SALT.as_ptr().cast()) };
-    let halves = if WIDE {
-        let first = _mm512_castsi256_si512(_mm256_set1_epi32(first_half(hash) as i32));
-        _mm512_inserti64x4::<1>(first, _mm256_set1_epi32(second_half(hash) as i32))
-    } else {
-        _mm512_set1_epi32(first_half(hash) as i32)
-    };
+    let first = _mm512_castsi256_si512(_mm256_set1_epi32(first_half(hash) as i32));
+    let halves = _mm512_inserti64x4::<1>(first, _mm256_set1_epi32(second_half(hash) as i32));
     _mm512_mullo_epi32(halves, _mm512_broadcast_i64x4(salt))
 }
 
@@ -54,7 +50,7 @@ fn found(line: &Line, products: __m512i, lanes: Lanes) -> bool {
 #[inline]
 fn line_contains<const WIDE: bool>(line: &Line, hash: &Hash, lanes: Lanes) -> bool {
     if WIDE {
-        return found(line, products::<true>(*hash), lanes);
+        return found(line, products(*hash), lanes);
     }
     // Half a register is enough for the products of eight probes, and takes half the time where
     // a whole one goes through in two steps.
