@@ -32,7 +32,7 @@ impl Outcome<'_> {
         if globals.json && !self.to_stdout {
             print::json(&self.json())?;
         } else if !globals.quiet {
-            anstream::eprintln!("{}", self.text());
+            print::say(self.text());
         }
         if globals.quiet {
             return Ok(());

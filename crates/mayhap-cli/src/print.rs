@@ -24,19 +24,27 @@ pub fn styled(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
+/// A line on standard error. Where even that cannot be written there is nobody left to tell: the
+/// exit code still says how it went.
+pub fn say(line: impl Display) {
+    use std::io::Write;
+    let _ = writeln!(anstream::stderr().lock(), "{line}");
+}
+
 /// `error: …`, and below it `hint: …`.
 pub fn error(what: &str, hint: Option<&str>) {
-    anstream::eprintln!("{} {what}", styled(BAD, "error:"));
-    if let Some(hint) = hint {
-        anstream::eprintln!("{} {hint}", styled(GOOD, "hint:"));
-    }
+    with_hint(BAD, "error:", what, hint);
 }
 
 /// `warning: …`, and below it `hint: …`.
 pub fn warning(what: &str, hint: Option<&str>) {
-    anstream::eprintln!("{} {what}", styled(WARN, "warning:"));
+    with_hint(WARN, "warning:", what, hint);
+}
+
+fn with_hint(style: Style, word: &str, what: &str, hint: Option<&str>) {
+    say(format_args!("{} {what}", styled(style, word)));
     if let Some(hint) = hint {
-        anstream::eprintln!("{} {hint}", styled(GOOD, "hint:"));
+        say(format_args!("{} {hint}", styled(GOOD, "hint:")));
     }
 }
 

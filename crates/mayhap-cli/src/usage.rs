@@ -2,6 +2,7 @@
 
 use crate::Cli;
 use crate::exit::Exit;
+use crate::print;
 use clap::CommandFactory;
 use clap::error::{Error, ErrorKind};
 
@@ -15,7 +16,7 @@ pub fn report(error: &Error) -> Exit {
         _ = write!(anstream::stdout(), "{}", text.ansi());
         return Exit::Yes;
     }
-    anstream::eprint!("{}", hints(&text.ansi().to_string()));
+    print::say(hints(&text.ansi().to_string()).trim_end());
     Exit::Trouble
 }
 
@@ -24,7 +25,7 @@ pub fn help(verb: &str) -> Exit {
     let mut command = Cli::command();
     command.build();
     if let Some(verb) = command.find_subcommand_mut(verb) {
-        anstream::eprint!("{}", verb.render_help().ansi());
+        print::say(verb.render_help().ansi().to_string().trim_end());
     }
     Exit::Trouble
 }
@@ -35,7 +36,7 @@ pub fn help_of(group: &str, verb: &str) -> Exit {
     command.build();
     let group = command.find_subcommand_mut(group);
     if let Some(verb) = group.and_then(|group| group.find_subcommand_mut(verb)) {
-        anstream::eprint!("{}", verb.render_help().ansi());
+        print::say(verb.render_help().ansi().to_string().trim_end());
     }
     Exit::Trouble
 }

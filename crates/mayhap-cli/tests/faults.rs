@@ -218,6 +218,13 @@ fn a_full_disk_leaves_the_old_file() {
         check.stdin.take().unwrap().write_all(b"ada\n").unwrap();
         let output = check.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+
+        // Nobody hears it: the exit codes are as ever.
+        for (args, code) in [("dedup --stats", 0), ("info no-such-file", 2), ("dedup -p 7", 2)] {
+            let mut unheard = mayhap(folder, args);
+            unheard.stdin(Stdio::null()).stderr(fs::File::create("/dev/full").unwrap());
+            assert_eq!(unheard.status().unwrap().code(), Some(code), "{args}");
+        }
     }
 }
 

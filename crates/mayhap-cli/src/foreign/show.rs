@@ -104,13 +104,13 @@ pub fn outcome(
         return print::json(&value);
     }
     if !globals.quiet {
-        anstream::eprintln!(
+        print::say(format_args!(
             "{verb} {}: {} lines, {}, {}",
             path.display(),
             grouped(tally.records),
             state(&summary),
             spoken(took)
-        );
+        ));
     }
     Ok(())
 }
@@ -127,7 +127,7 @@ pub fn done(
         return print::json(&facts(path, &summary));
     }
     if !globals.quiet {
-        anstream::eprintln!("{what}: {}", state(&summary));
+        print::say(format_args!("{what}: {}", state(&summary)));
     }
     Ok(())
 }

@@ -120,14 +120,14 @@ impl Merge {
                 "rate_now": rate_now(&merged), "overfull": full.is_some(),
             }))?;
         } else if !globals.quiet {
-            anstream::eprintln!(
+            print::say(format_args!(
                 "merged {} filters into {path}: about {} keys, {} {}, rate {}",
                 self.files.len(),
                 grouped(merged.estimate()),
                 merged.kind(),
                 bytes(merged.bytes()),
                 percent(rate_now(&merged))
-            );
+            ));
         }
         if let Some((what, hint)) = full.as_ref().filter(|_| !globals.quiet) {
             print::warning(&format!("{path}: {what}"), Some(hint));

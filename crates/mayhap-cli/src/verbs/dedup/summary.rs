@@ -29,11 +29,11 @@ impl Summary {
             return;
         }
         if globals.json {
-            anstream::eprintln!("{}", self.json());
+            print::say(self.json());
         } else {
-            anstream::eprintln!("{}", self.text());
+            print::say(self.text());
             if stats {
-                anstream::eprint!("{}", self.table());
+                print::say(self.table().trim_end());
             }
         }
         if let Some((what, hint)) = &self.overfull {

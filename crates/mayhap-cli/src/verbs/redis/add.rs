@@ -121,12 +121,12 @@ impl Add {
         }
         if !globals.quiet {
             let shards = if shards > 1 { format!("{shards} shards, ") } else { String::new() };
-            anstream::eprintln!(
+            print::say(format_args!(
                 "added to {name}: {} lines, {} new keys, {shards}{}",
                 grouped(lines),
                 grouped(new),
                 spoken(took)
-            );
+            ));
         }
         Ok(())
     }

@@ -26,7 +26,7 @@ impl Delete {
             print::json(&json!({"key": name, "deleted": keys}))?;
         } else if !globals.quiet {
             let noun = if keys == 1 { "key" } else { "keys" };
-            anstream::eprintln!("deleted {name}: {keys} {noun}");
+            print::say(format_args!("deleted {name}: {keys} {noun}"));
         }
         Ok(Exit::Yes)
     }

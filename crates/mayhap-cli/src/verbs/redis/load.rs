@@ -179,12 +179,12 @@ impl Load {
         }
         if !globals.quiet {
             let shards = if *shards > 1 { format!(" in {shards} shards") } else { String::new() };
-            anstream::eprintln!(
+            print::say(format_args!(
                 "loaded {name}: {} keys, {kind}{shards}, {}, {}",
                 grouped(*keys),
                 bytes(sent),
                 spoken(took)
-            );
+            ));
         }
         Ok(())
     }

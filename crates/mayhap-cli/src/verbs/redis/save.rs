@@ -173,9 +173,9 @@ impl Save {
         if !globals.quiet {
             let (keys, size, took) = (grouped(keys), bytes(size), spoken(took));
             let shards = if shards > 1 { format!(" in {shards} shards") } else { String::new() };
-            anstream::eprintln!(
+            print::say(format_args!(
                 "saved {name} as {path}: {keys} keys, {kind}{shards}, {size}, {took}"
-            );
+            ));
         }
         Ok(())
     }
