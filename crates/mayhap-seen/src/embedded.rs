@@ -182,7 +182,7 @@ impl Backend for Embedded {
         for owner in owners {
             let commits = match self.recent.get(owner) {
                 Found::Record(record) => {
-                    views.push(View::List(list(owner, &record, &self.policy, now)?));
+                    views.push(View::List(list(owner, record.bytes(), &self.policy, now)?));
                     continue;
                 }
                 Found::Nothing(commits) => commits,

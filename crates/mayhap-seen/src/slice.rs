@@ -105,8 +105,15 @@ impl Slice {
             return self.contains(hash);
         }
         let fingerprint = self.fingerprint(hash);
-        let above = self.sorted[start as usize..].iter().find(|there| **there >= fingerprint);
-        above == Some(&fingerprint)
+        let from = &self.sorted[start as usize..];
+        match from.first_chunk::<4>() {
+            // It is one of these or none, which is compared at once: at a walk's end the guess
+            // would go wrong.
+            Some(four) if four[3] >= fingerprint => {
+                four.iter().fold(false, |found, there| found | (*there == fingerprint))
+            }
+            _ => from.iter().find(|there| **there >= fingerprint) == Some(&fingerprint),
+        }
     }
 
     /// Leave a trace of every id.

@@ -8,13 +8,13 @@
 //! itself.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Parts, each under a lock of its own.
 const PARTS: usize = 64;
 /// What a record takes here besides its bytes and its owner's, about.
-const EACH: usize = 96;
+const EACH: usize = 64;
 
 pub(super) struct Recent {
     parts: [RwLock<Part>; PARTS],
@@ -27,13 +27,39 @@ pub(super) struct Recent {
 struct Part {
     /// Commits that changed records of this part.
     commits: u64,
-    records: HashMap<Box<[u8]>, Arc<[u8]>>,
+    /// By the hash of the owner. Should two owners share one, the later is kept.
+    records: HashMap<u64, Record, BuildHasherDefault<AsItIs>>,
     bytes: usize,
+}
+
+/// A record, and whose it is in front of it: to find one is to find the other.
+#[derive(Clone)]
+pub(super) struct Record {
+    owner_bytes: usize,
+    both: Arc<[u8]>,
+}
+
+impl Record {
+    fn new(owner: &[u8], record: &[u8]) -> Record {
+        Record { owner_bytes: owner.len(), both: [owner, record].concat().into() }
+    }
+
+    fn owner(&self) -> &[u8] {
+        &self.both[..self.owner_bytes]
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.both[self.owner_bytes..]
+    }
+
+    fn takes(&self) -> usize {
+        self.both.len() + EACH
+    }
 }
 
 /// What is known of a record here.
 pub(super) enum Found {
-    Record(Arc<[u8]>),
+    Record(Record),
     /// Nothing, as of so many commits.
     Nothing(u64),
 }
@@ -44,14 +70,18 @@ impl Recent {
         Recent { parts, hasher: RandomState::new(), most: bytes / PARTS }
     }
 
-    fn part(&self, owner: &[u8]) -> &RwLock<Part> {
-        &self.parts[self.hasher.hash_one(owner) as usize % PARTS]
+    /// The part of an owner, and the hash it goes by there.
+    fn part(&self, owner: &[u8]) -> (&RwLock<Part>, u64) {
+        let hash = self.hasher.hash_one(owner);
+        // Bits from the middle: the map wants those at both ends to differ.
+        (&self.parts[(hash >> 32) as usize % PARTS], hash)
     }
 
     /// The record of an owner. To be asked before the file is.
     pub fn get(&self, owner: &[u8]) -> Found {
-        let part = self.part(owner).read().unwrap_or_else(PoisonError::into_inner);
-        match part.records.get(owner) {
+        let (part, hash) = self.part(owner);
+        let part = part.read().unwrap_or_else(PoisonError::into_inner);
+        match part.records.get(&hash).filter(|record| record.owner() == owner) {
             Some(record) => Found::Record(record.clone()),
             None => Found::Nothing(part.commits),
         }
@@ -60,31 +90,34 @@ impl Recent {
     /// Keep a record that was read from the file after [`get`](Recent::get) had found nothing as
     /// of so many commits.
     pub fn keep(&self, owner: &[u8], record: &[u8], commits: u64) {
-        let mut part = self.part(owner).write().unwrap_or_else(PoisonError::into_inner);
+        let (part, hash) = self.part(owner);
+        let mut part = part.write().unwrap_or_else(PoisonError::into_inner);
         if part.commits == commits {
-            part.put(owner, record, self.most);
+            part.put(hash, Record::new(owner, record), self.most);
         }
     }
 
     /// This is the record of the owner since the last commit.
     pub fn replace(&self, owner: &[u8], record: &[u8]) {
-        let mut part = self.part(owner).write().unwrap_or_else(PoisonError::into_inner);
+        let (part, hash) = self.part(owner);
+        let mut part = part.write().unwrap_or_else(PoisonError::into_inner);
         part.commits += 1;
-        part.put(owner, record, self.most);
+        part.put(hash, Record::new(owner, record), self.most);
     }
 
     /// The record of this owner may have changed.
     pub fn forget(&self, owner: &[u8]) {
-        let mut part = self.part(owner).write().unwrap_or_else(PoisonError::into_inner);
+        let (part, hash) = self.part(owner);
+        let mut part = part.write().unwrap_or_else(PoisonError::into_inner);
         part.commits += 1;
-        part.remove(owner);
+        part.remove(hash);
     }
 }
 
 impl Part {
-    fn put(&mut self, owner: &[u8], record: &[u8], most: usize) {
-        self.remove(owner);
-        let bytes = owner.len() + record.len() + EACH;
+    fn put(&mut self, hash: u64, record: Record, most: usize) {
+        self.remove(hash);
+        let bytes = record.takes();
         if bytes > most {
             return;
         }
@@ -94,13 +127,31 @@ impl Part {
             self.bytes = 0;
         }
         self.bytes += bytes;
-        self.records.insert(owner.into(), record.into());
+        self.records.insert(hash, record);
     }
 
-    fn remove(&mut self, owner: &[u8]) {
-        if let Some(record) = self.records.remove(owner) {
-            self.bytes -= owner.len() + record.len() + EACH;
+    fn remove(&mut self, hash: u64) {
+        if let Some(record) = self.records.remove(&hash) {
+            self.bytes -= record.takes();
         }
+    }
+}
+
+/// For keys that are hashes.
+#[derive(Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are of one type, which is u64");
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 
@@ -110,7 +161,7 @@ mod tests {
 
     fn commits(recent: &Recent, owner: &[u8]) -> u64 {
         match recent.get(owner) {
-            Found::Record(record) => panic!("{record:?} is here"),
+            Found::Record(record) => panic!("{:?} is here", record.bytes()),
             Found::Nothing(commits) => commits,
         }
     }
@@ -123,13 +174,13 @@ mod tests {
         recent.keep(b"ada", b"old", before);
         let now = commits(&recent, b"ada");
         recent.keep(b"ada", b"new", now);
-        assert!(matches!(recent.get(b"ada"), Found::Record(record) if *record == *b"new"));
+        assert!(matches!(recent.get(b"ada"), Found::Record(record) if record.bytes() == b"new"));
         recent.forget(b"ada");
         let then = commits(&recent, b"ada");
         assert!(then > now);
         recent.replace(b"ada", b"newest");
         recent.keep(b"ada", b"older", then);
-        assert!(matches!(recent.get(b"ada"), Found::Record(record) if *record == *b"newest"));
+        assert!(matches!(recent.get(b"ada"), Found::Record(record) if record.bytes() == b"newest"));
     }
 
     #[test]
