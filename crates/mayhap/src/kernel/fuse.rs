@@ -132,6 +132,10 @@ pub(crate) struct Table {
     mask: u64,
 }
 
+/// As many bytes as the table was read from, or more: only [`Table::body`] makes one.
+#[derive(Clone, Copy)]
+struct Body<'a>(&'a [u8]);
+
 /// How to get at a slot. Not always by a load of eight bytes: one across the end of a cache line
 /// is a second miss.
 #[derive(Clone, Copy, Debug)]
@@ -207,34 +211,43 @@ impl Table {
     /// May this key be in?
     #[inline(always)]
     pub fn contains(&self, bytes: &[u8], hash: Hash) -> bool {
+        let Some(body) = self.body(bytes) else { return true };
         match self.load {
-            Load::Whole1 => self.ask::<1, true>(bytes, self.shard(hash), hash),
-            Load::Whole2 => self.ask::<2, true>(bytes, self.shard(hash), hash),
-            Load::Whole4 => self.ask::<4, true>(bytes, self.shard(hash), hash),
-            Load::Bits1 => self.ask_bits::<1>(bytes, hash),
-            Load::Bits2 => self.ask_bits::<2>(bytes, hash),
-            Load::Bits4 => self.ask_bits::<4>(bytes, hash),
-            Load::Bits8 => self.ask_bits::<8>(bytes, hash),
+            Load::Whole1 => self.ask::<1, true>(body, hash),
+            Load::Whole2 => self.ask::<2, true>(body, hash),
+            Load::Whole4 => self.ask::<4, true>(body, hash),
+            Load::Bits1 => self.ask_bits::<1>(body, hash),
+            Load::Bits2 => self.ask_bits::<2>(body, hash),
+            Load::Bits4 => self.ask_bits::<4>(body, hash),
+            Load::Bits8 => self.ask_bits::<8>(body, hash),
         }
     }
 
     /// Not inlined: seven copies side by side would leave each other no registers.
     #[inline(never)]
-    fn ask_bits<const BYTES: usize>(&self, bytes: &[u8], hash: Hash) -> bool {
-        self.ask::<BYTES, false>(bytes, self.shard(hash), hash)
+    fn ask_bits<const BYTES: usize>(&self, body: Body<'_>, hash: Hash) -> bool {
+        self.ask::<BYTES, false>(body, hash)
     }
 
     /// One answer a hash.
     pub fn contains_batch(&self, bytes: &[u8], hashes: &[Hash], answers: &mut [bool]) {
+        let Some(body) = self.body(bytes) else { return answers.fill(true) };
         match self.load {
-            Load::Whole1 => self.ask_all::<1, true>(bytes, hashes, answers),
-            Load::Whole2 => self.ask_all::<2, true>(bytes, hashes, answers),
-            Load::Whole4 => self.ask_all::<4, true>(bytes, hashes, answers),
-            Load::Bits1 => self.ask_all::<1, false>(bytes, hashes, answers),
-            Load::Bits2 => self.ask_all::<2, false>(bytes, hashes, answers),
-            Load::Bits4 => self.ask_all::<4, false>(bytes, hashes, answers),
-            Load::Bits8 => self.ask_all::<8, false>(bytes, hashes, answers),
+            Load::Whole1 => self.ask_all::<1, true>(body, hashes, answers),
+            Load::Whole2 => self.ask_all::<2, true>(body, hashes, answers),
+            Load::Whole4 => self.ask_all::<4, true>(body, hashes, answers),
+            Load::Bits1 => self.ask_all::<1, false>(body, hashes, answers),
+            Load::Bits2 => self.ask_all::<2, false>(body, hashes, answers),
+            Load::Bits4 => self.ask_all::<4, false>(body, hashes, answers),
+            Load::Bits8 => self.ask_all::<8, false>(body, hashes, answers),
         }
+    }
+
+    /// The bytes, if they are still all there. Those that have shrunk since find everything: that
+    /// is never a false negative.
+    #[inline(always)]
+    fn body<'a>(&self, bytes: &'a [u8]) -> Option<Body<'a>> {
+        (bytes.len() >= self.bytes).then_some(Body(bytes))
     }
 
     #[inline(always)]
@@ -265,37 +278,36 @@ impl Table {
     }
 
     #[inline(always)]
-    fn answer<const BYTES: usize, const WHOLE: bool>(&self, bytes: &[u8], probe: &Probe) -> bool {
-        // A body that has shrunk since finds everything: that is never a false negative.
-        if bytes.len() < self.bytes {
-            return true;
-        }
+    fn answer<const BYTES: usize, const WHOLE: bool>(
+        &self,
+        Body(bytes): Body<'_>,
+        probe: &Probe,
+    ) -> bool {
         let mut made = probe.fingerprint;
         for slot in probe.slots {
             let (at, shift) = self.place::<BYTES, WHOLE>(probe.base, slot);
             // SAFETY: probes are made by `probe` alone, from a shard of this table. Its first
             // slot is below the starts, which are whole segments; the second and the third lie
             // in the two segments after. All of those, and eight bytes from where each slot
-            // begins, lie inside `self.bytes` by `Segments::bytes` and `read`, and there are as
+            // begins, lie inside `self.bytes` by `Segments::bytes` and `read`, and a body has as
             // many. Bytes need no alignment.
             let found = unsafe { bytes.as_ptr().add(at).cast::<[u8; BYTES]>().read() };
             let mut word = [0; 8];
             word[..BYTES].copy_from_slice(&found);
             made ^= u64::from_le_bytes(word) >> shift;
         }
-        made & self.mask == 0
+        // For whole bytes it is a constant. What waits for memory is to be short: it decides how
+        // many lookups, one after another, are under way at the same time.
+        let mask = if WHOLE { u64::MAX >> (64 - 8 * BYTES) } else { self.mask };
+        made & mask == 0
     }
 
     #[inline(always)]
-    fn ask<const BYTES: usize, const WHOLE: bool>(
-        &self,
-        bytes: &[u8],
-        shard: &Shard,
-        hash: Hash,
-    ) -> bool {
+    fn ask<const BYTES: usize, const WHOLE: bool>(&self, body: Body<'_>, hash: Hash) -> bool {
+        let shard = self.shard(hash);
         match shard.settled() {
             Some(answer) => answer,
-            None => self.answer::<BYTES, WHOLE>(bytes, &Table::probe(shard, hash)),
+            None => self.answer::<BYTES, WHOLE>(body, &Table::probe(shard, hash)),
         }
     }
 
@@ -303,14 +315,14 @@ impl Table {
     /// looks at them.
     fn ask_all<const BYTES: usize, const WHOLE: bool>(
         &self,
-        bytes: &[u8],
+        body: Body<'_>,
         hashes: &[Hash],
         answers: &mut [bool],
     ) {
-        if bytes.len() < RING_BYTES {
+        if body.0.len() < RING_BYTES {
             vectorized(|| {
                 for (hash, answer) in hashes.iter().zip(answers) {
-                    *answer = self.ask::<BYTES, WHOLE>(bytes, self.shard(*hash), *hash);
+                    *answer = self.ask::<BYTES, WHOLE>(body, *hash);
                 }
             });
             return;
@@ -323,7 +335,7 @@ impl Table {
             }
             let probe = Table::probe(shard, *hash);
             for slot in probe.slots {
-                prefetch(bytes, self.place::<BYTES, WHOLE>(probe.base, slot).0);
+                prefetch(body.0, self.place::<BYTES, WHOLE>(probe.base, slot).0);
             }
             (None, probe)
         };
@@ -335,7 +347,7 @@ impl Table {
             let (settled, probe) = &mut ring[i % RING];
             *answer = match *settled {
                 Some(answer) => answer,
-                None => self.answer::<BYTES, WHOLE>(bytes, probe),
+                None => self.answer::<BYTES, WHOLE>(body, probe),
             };
             if let Some(next) = hashes.get(i + RING) {
                 (*settled, *probe) = start(next);
