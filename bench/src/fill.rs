@@ -3,6 +3,7 @@
 use crate::urls::{SEED, Urls};
 use mayhap::{Blocked, Classic, Hash, Native, Scatter, Scheme};
 use std::ops::Range;
+use std::sync::Mutex;
 use std::thread::scope;
 
 /// Hashes handed over at a time.
@@ -10,7 +11,10 @@ const BATCH: usize = 4096;
 /// Keys sorted before the parts are filled, at the most: 8 bytes each are held. Fewer where there
 /// are few: the first round pays for memory that the others find ready.
 const ROUND: u64 = 50_000_000;
-const ROUNDS: u64 = 8;
+const ROUNDS: u64 = 5;
+/// Keys sorted at a time. A thread that has all of its share from the start lets the others wait
+/// where its core is slower.
+const PIECE: u64 = 1 << 16;
 
 /// Hash the URLs with numbers `pick(i)`; `each` gets batches.
 pub fn hash_urls(ids: Range<u64>, pick: &impl Fn(u64) -> u64, mut each: impl FnMut(&[Hash])) {
@@ -54,8 +58,9 @@ pub fn shared(filter: Classic, keys: u64, threads: u64) -> Classic {
     shared.into_inner()
 }
 
-/// Fill from all threads without atomics: in rounds, each thread sorts the hashes of its share by
-/// part, then fills its share of the parts. `source` calls with the hashes of a range of keys.
+/// Fill from all threads without atomics: in rounds, each thread sorts hashes by part, then fills
+/// parts. Whoever is ready takes the next piece of work. `source` calls with the hashes of a range
+/// of keys.
 pub fn partitioned(
     filter: &mut Blocked,
     keys: u64,
@@ -65,24 +70,25 @@ pub fn partitioned(
     let mut sorted: Vec<_> = (0..threads).map(|_| Scatter::new(filter.shape())).collect();
     let round_keys = keys.div_ceil(ROUNDS).clamp(1, ROUND);
     for start in (0..keys).step_by(round_keys as usize) {
-        let round = start..(start + round_keys).min(keys);
+        let end = (start + round_keys).min(keys);
+        let pieces = Mutex::new((start..end).step_by(PIECE as usize));
         scope(|scope| {
-            for (thread, scatter) in (0..threads).zip(&mut sorted) {
-                let own = slice(&round, thread, threads);
-                scope.spawn(move || {
+            for scatter in &mut sorted {
+                scope.spawn(|| {
                     scatter.clear();
-                    source(own, &mut |hashes| scatter.push_batch(hashes));
+                    while let Some(from) = next(&pieces) {
+                        let piece = from..(from + PIECE).min(end);
+                        source(piece, &mut |hashes| scatter.push_batch(hashes));
+                    }
                 });
             }
         });
         let mut parts = filter.parts_mut();
-        let share = parts.len().div_ceil(threads as usize);
+        let parts = Mutex::new(parts.iter_mut().enumerate());
         scope(|scope| {
-            for (thread, parts) in parts.chunks_mut(share).enumerate() {
-                let sorted = &sorted;
-                scope.spawn(move || {
-                    for (i, part) in parts.iter_mut().enumerate() {
-                        let at = thread * share + i;
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    while let Some((at, part)) = next(&parts) {
                         sorted.iter().for_each(|scatter| part.insert_batch(scatter.part(at)));
                     }
                 });
@@ -90,4 +96,9 @@ pub fn partitioned(
         });
     }
     filter.recount();
+}
+
+/// The next piece of work for whoever asks.
+fn next<T>(work: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
+    work.lock().ok()?.next()
 }
