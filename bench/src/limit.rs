@@ -40,7 +40,7 @@ fn fastest_ring(pages: &Pages) -> usize {
         black_box(read(pages.as_ref(), &hashes, ahead));
         (start.elapsed(), ahead)
     };
-    let runs = (0..5).flat_map(|_| [16, 32, 48, 64].map(timed));
+    let runs = (0..5).flat_map(|_| [16, 32, 64, 128].map(timed));
     runs.min().map_or(32, |best| best.1)
 }
 
@@ -93,13 +93,13 @@ fn prefetch(line: &[u8; 64]) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch reads nothing the program can see; any address is allowed.
     unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast());
     }
     #[cfg(target_arch = "aarch64")]
     // SAFETY: a prefetch reads nothing the program can see; any address is allowed.
     unsafe {
-        std::arch::asm!("prfm pldl1keep, [{}]", in(reg) line.as_ptr(), options(nostack, readonly));
+        std::arch::asm!("prfm pldl2keep, [{}]", in(reg) line.as_ptr(), options(nostack, readonly));
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = line;
