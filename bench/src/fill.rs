@@ -11,7 +11,7 @@ const BATCH: usize = 4096;
 /// Keys sorted before the parts are filled, at the most: 8 bytes each are held. Fewer where there
 /// are few: the first round pays for memory that the others find ready.
 const ROUND: u64 = 50_000_000;
-const ROUNDS: u64 = 5;
+const ROUNDS: u64 = 8;
 /// Keys sorted at a time. A thread that has all of its share from the start lets the others wait
 /// where its core is slower.
 const PIECE: u64 = 1 << 16;

@@ -3,7 +3,7 @@
 use super::{MergeError, same, same_scheme};
 use crate::Key;
 use crate::hash::Hash;
-use crate::kernel::{self, Line, Mover, Pages, Single};
+use crate::kernel::{self, Line, Mover, Pages, Single, vectorized};
 use crate::scheme::{Native, Scheme};
 use crate::sizing::{BlockedShape, LINE_BITS};
 use crate::spec::{Spec, SpecError};
@@ -215,30 +215,36 @@ impl<B: AsRef<[u8]>> Blocked<B> {
 
     /// The share of bits that are set.
     pub fn fill(&self) -> f64 {
-        self.ones().map(u64::from).sum::<u64>() as f64 / self.shape().bits() as f64
+        self.mean(|ones| f64::from(ones) / LINE_BITS as f64)
     }
 
     /// How many distinct keys are in, told from the bits alone.
     pub fn estimate(&self) -> u64 {
-        let keys: f64 = self.ones().map(|ones| keys_in_line(ones, self.shape())).sum();
-        keys.round() as u64
+        let each = self.mean(|ones| keys_in_line(ones, self.shape()));
+        (each * self.shape().lines as f64).round() as u64
     }
 
     /// The false-positive rate as the bits stand now.
     pub fn fpr_now(&self) -> f64 {
         let probes = self.shape().probes_per_line as i32;
-        let hit = |ones: u32| (f64::from(ones) / LINE_BITS as f64).powi(probes);
-        let mean = self.ones().map(hit).sum::<f64>() / self.shape().lines as f64;
+        let mean = self.mean(|ones| (f64::from(ones) / LINE_BITS as f64).powi(probes));
         mean.powi(self.shape().lines_per_key as i32)
     }
 
-    /// Set bits, line by line.
-    fn ones(&self) -> impl Iterator<Item = u32> {
-        let words = |line: &Line| {
-            let (words, _) = line.as_chunks();
-            words.iter().map(|word| u64::from_ne_bytes(*word).count_ones()).sum()
-        };
-        lines(&self.bits).iter().map(words)
+    /// The mean over all lines of what is made of their set bits.
+    fn mean(&self, of: impl Fn(u32) -> f64) -> f64 {
+        // Counted first: there are far more lines than numbers of bits.
+        let mut count = [0u64; LINE_BITS as usize + 1];
+        vectorized(|| {
+            for line in lines(&self.bits) {
+                let (words, _) = line.as_chunks();
+                let ones: u32 =
+                    words.iter().map(|word| u64::from_ne_bytes(*word).count_ones()).sum();
+                count[ones as usize] += 1;
+            }
+        });
+        let sum: f64 = (0..).zip(count).map(|(ones, lines)| lines as f64 * of(ones)).sum();
+        sum / self.shape().lines as f64
     }
 }
 

@@ -76,6 +76,8 @@ impl Scatter {
             kernel::each_line(*shape, *hash, |line, hash| {
                 if let Some(part) = parts.get_mut(line >> shift) {
                     part.push(hash);
+                    // Two lines on: writes to so many places wait for memory like reads.
+                    kernel::prefetch_at(part.as_ptr().wrapping_add(part.len() + 16));
                 }
             });
         }

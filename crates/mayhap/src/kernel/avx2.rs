@@ -84,18 +84,17 @@ fn add(halves: [__m256i; 2], half: u32, probes: usize) -> [__m256i; 2] {
     [low, high]
 }
 
-/// Set the bits of two half lines in the line; whether any was clear. A line that has them all is
-/// not written.
+/// Set the bits of two half lines in the line; whether any was clear.
 #[target_feature(enable = "avx2,bmi2")]
 #[inline]
-fn set(line: &mut Line, halves: [__m256i; 2]) -> bool {
+fn set<const SPARING: bool>(line: &mut Line, halves: [__m256i; 2]) -> bool {
     let (low, high) = line.split_at_mut(32);
     // SAFETY: each half of a line is 32 bytes, and `loadu` and `storeu` need no alignment.
     unsafe {
         let had = [low.as_ptr(), high.as_ptr()].map(|half| _mm256_loadu_si256(half.cast()));
         let new =
             _mm256_testc_si256(had[0], halves[0]) & _mm256_testc_si256(had[1], halves[1]) == 0;
-        if new {
+        if new || !SPARING {
             _mm256_storeu_si256(low.as_mut_ptr().cast(), _mm256_or_si256(had[0], halves[0]));
             _mm256_storeu_si256(high.as_mut_ptr().cast(), _mm256_or_si256(had[1], halves[1]));
         }
@@ -134,12 +133,16 @@ fn line_contains<const WIDE: bool>(line: &Line, hash: &Hash, lanes: Lanes) -> bo
 /// Set all probes in the line; whether any was clear.
 #[target_feature(enable = "avx2,bmi2")]
 #[inline]
-fn line_insert<const WIDE: bool>(line: &mut Line, hash: Hash, lanes: Lanes) -> bool {
+fn line_insert<const WIDE: bool, const SPARING: bool>(
+    line: &mut Line,
+    hash: Hash,
+    lanes: Lanes,
+) -> bool {
     let mut halves = add([_mm256_setzero_si256(); 2], first_half(hash), lanes.probes);
     if WIDE {
         halves = add(halves, second_half(hash), lanes.probes.saturating_sub(8));
     }
-    set(line, halves)
+    set::<SPARING>(line, halves)
 }
 
 /// What a lookup of one key reads besides its line: one table for each number of probes.
@@ -215,7 +218,7 @@ pub(super) unsafe fn one_contains(line: &Line, half: u32, table: &Table) -> bool
 /// One key, one line, at most eight probes.
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn one_insert(line: &mut Line, half: u32, probes: u32) -> bool {
-    set(line, add([_mm256_setzero_si256(); 2], half, probes as usize))
+    set::<true>(line, add([_mm256_setzero_si256(); 2], half, probes as usize))
 }
 
 super::entries!(#[target_feature(enable = "avx2,bmi2")]);

@@ -145,10 +145,14 @@ fn add(mut line: __m512i, half: u32, lanes: u8) -> __m512i {
     line
 }
 
-/// Set all probes in the line; whether any was clear. A line that has them is not written.
+/// Set all probes in the line; whether any was clear.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,bmi2")]
 #[inline]
-fn line_insert<const WIDE: bool>(line: &mut Line, hash: Hash, lanes: Lanes) -> bool {
+fn line_insert<const WIDE: bool, const SPARING: bool>(
+    line: &mut Line,
+    hash: Hash,
+    lanes: Lanes,
+) -> bool {
     // SAFETY: a line is 64 bytes, and `loadu` and `storeu` need no alignment.
     unsafe {
         let had = _mm512_loadu_si512(line.as_ptr().cast());
@@ -157,7 +161,7 @@ fn line_insert<const WIDE: bool>(line: &mut Line, hash: Hash, lanes: Lanes) -> b
             whole = add(whole, second_half(hash), (lanes >> 8) as u8);
         }
         let new = _mm512_cmpneq_epi32_mask(had, whole) != 0;
-        if new {
+        if new || !SPARING {
             _mm512_storeu_si512(line.as_mut_ptr().cast(), whole);
         }
         new

@@ -2,7 +2,9 @@
 //!
 //! A kernel file says how to look into one line: `Lanes` (which probes count, made once a batch),
 //! `lanes`, `line_contains` and `line_insert`. `WIDE` tells whether there are more than eight
-//! probes a line; it is a constant so that the common loop has no trace of the other.
+//! probes a line; it is a constant so that the common loop has no trace of the other. `SPARING`
+//! tells whether a line that has all of them is left alone, which spares memory a write where keys
+//! repeat, or written all the same, where nobody wants to know whether the key was new.
 
 macro_rules! entries {
     ($(#[$feature:meta])*) => {
@@ -30,11 +32,11 @@ macro_rules! entries {
             let want = lanes(shape.probes_per_line);
             if shape.probes_per_line <= 8 {
                 ring::one_insert(lines, shape, hash, |line, hash| {
-                    line_insert::<false>(line, hash, want)
+                    line_insert::<false, true>(line, hash, want)
                 })
             } else {
                 ring::one_insert(lines, shape, hash, |line, hash| {
-                    line_insert::<true>(line, hash, want)
+                    line_insert::<true, true>(line, hash, want)
                 })
             }
         }
@@ -70,11 +72,11 @@ macro_rules! entries {
             let want = lanes(shape.probes_per_line);
             if shape.probes_per_line <= 8 {
                 ring::insert(lines, shape, hashes, report, |line, hash| {
-                    line_insert::<false>(line, hash, want)
+                    line_insert::<false, true>(line, hash, want)
                 });
             } else {
                 ring::insert(lines, shape, hashes, report, |line, hash| {
-                    line_insert::<true>(line, hash, want)
+                    line_insert::<true, true>(line, hash, want)
                 });
             }
         }
@@ -90,11 +92,11 @@ macro_rules! entries {
             let want = lanes(shape.probes_per_line);
             if shape.probes_per_line <= 8 {
                 ring::fill_part(lines, first, shape, hashes, |line, hash| {
-                    line_insert::<false>(line, hash, want)
+                    line_insert::<false, false>(line, hash, want)
                 });
             } else {
                 ring::fill_part(lines, first, shape, hashes, |line, hash| {
-                    line_insert::<true>(line, hash, want)
+                    line_insert::<true, false>(line, hash, want)
                 });
             }
         }

@@ -27,7 +27,7 @@ use entries::entries;
 pub(crate) use fuse::{Shard, Table, Turned};
 pub(crate) use pages::Atomics;
 pub use pages::{Mover, Pages};
-pub(crate) use prefetch::prefetch;
+pub(crate) use prefetch::{prefetch, prefetch_at};
 
 use crate::hash::Hash;
 use crate::sizing::BlockedShape;

@@ -73,11 +73,15 @@ fn line_contains<const WIDE: bool>(line: &Line, hash: &Hash, lanes: Lanes) -> bo
     found(line, products::<WIDE>(*hash), lanes)
 }
 
-/// Set all probes in the line; whether any was clear. A line that has them is not written.
+/// Set all probes in the line; whether any was clear.
 #[inline]
-fn line_insert<const WIDE: bool>(line: &mut Line, hash: Hash, lanes: Lanes) -> bool {
+fn line_insert<const WIDE: bool, const SPARING: bool>(
+    line: &mut Line,
+    hash: Hash,
+    lanes: Lanes,
+) -> bool {
     let products = products::<WIDE>(hash);
-    if found(line, products, lanes) {
+    if SPARING && found(line, products, lanes) {
         return false;
     }
     let mut positions = [[0u32; 4]; 4];

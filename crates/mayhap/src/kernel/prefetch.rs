@@ -8,24 +8,31 @@
 /// the first level can wait for, half as many: batches of `Blocked` took twice as long.
 #[inline(always)]
 pub(crate) fn prefetch<T>(items: &[T], at: usize) {
-    let Some(item) = items.get(at) else { return };
+    if let Some(item) = items.get(at) {
+        prefetch_at(item);
+    }
+}
+
+/// Ask for the cache line at this place, whatever is there, or nothing.
+#[inline(always)]
+pub(crate) fn prefetch_at<T>(place: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: a prefetch reads nothing the program can see and cannot fault; SSE is part of
     // every x86-64.
     unsafe {
         use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T1>(std::ptr::from_ref(item).cast());
+        _mm_prefetch::<_MM_HINT_T1>(place.cast());
     }
     #[cfg(all(target_arch = "aarch64", not(miri)))]
     // SAFETY: `prfm` is a hint: it reads and writes nothing the program can see, cannot fault, and
     // touches neither stack nor flags.
     unsafe {
         core::arch::asm!(
-            "prfm pldl2keep, [{item}]",
-            item = in(reg) std::ptr::from_ref(item),
+            "prfm pldl2keep, [{place}]",
+            place = in(reg) place,
             options(readonly, nostack, preserves_flags),
         );
     }
     #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
-    let _ = item;
+    let _ = place;
 }

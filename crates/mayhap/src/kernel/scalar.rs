@@ -75,7 +75,11 @@ fn line_contains<const WIDE: bool>(line: &Line, hash: &Hash, probes: Lanes) -> b
 
 /// Set all probes in the line; whether any was clear.
 #[inline]
-fn line_insert<const WIDE: bool>(line: &mut Line, hash: Hash, probes: Lanes) -> bool {
+fn line_insert<const WIDE: bool, const SPARING: bool>(
+    line: &mut Line,
+    hash: Hash,
+    probes: Lanes,
+) -> bool {
     let mut new = false;
     positions(hash, probes, |at| {
         let (byte, bit) = (&mut line[(at >> 3) as usize & 63], 1 << (at & 7));
