@@ -13,8 +13,10 @@ use std::collections::HashSet;
 /// It is salted with the owner. Two ids that collide do so for one owner only; with one hash for
 /// all, an article that collides with a popular one would be hidden from nearly everybody.
 pub fn hash_ids<I: AsRef<[u8]>>(owner: &[u8], ids: &[I]) -> Vec<Hash> {
-    let salted = salted(owner);
-    ids.iter().map(|id| salted.hash_bytes(id.as_ref())).collect()
+    let (salted, ids) = (salted(owner), ids.iter().map(AsRef::as_ref).collect::<Vec<&[u8]>>());
+    let mut hashes = Vec::with_capacity(ids.len());
+    salted.hash_batch(&ids, &mut hashes);
+    hashes
 }
 
 fn salted(owner: &[u8]) -> Native {
@@ -34,12 +36,12 @@ pub(crate) fn unseen<'a, I: AsRef<[u8]>>(
     match view {
         View::List(list) => {
             let (salted, asked) = (salted(owner), list.asked(candidates.len()));
+            let (mut ids, mut hashes) = ([&[][..]; FEW], Vec::with_capacity(FEW));
             for few in candidates.chunks(FEW) {
-                let mut hashes = [Hash(0); FEW];
-                let hashes = &mut hashes[..few.len()];
-                let pairs = hashes.iter_mut().zip(few);
-                pairs.for_each(|(hash, id)| *hash = salted.hash_bytes(id.as_ref()));
-                keep(few, asked.hidden(hashes), &mut unseen);
+                let ids = &mut ids[..few.len()];
+                ids.iter_mut().zip(few).for_each(|(place, id)| *place = id.as_ref());
+                salted.hash_batch(ids, &mut hashes);
+                keep(few, asked.hidden(&hashes), &mut unseen);
             }
         }
         #[cfg(feature = "redis")]

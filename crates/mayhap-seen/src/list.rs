@@ -286,7 +286,7 @@ impl Asked<'_> {
     pub fn marked(&self, few: &[Hash]) -> u64 {
         let mut open = match &self.sieve {
             // Without a branch to guess wrong at each of them.
-            Some(sieve) => bits(few, |hash| sieve.may_hold(hash)),
+            Some(sieve) => sieve.passed(few),
             None => bits(few, |_| true),
         };
         let mut marked = 0;

@@ -8,6 +8,8 @@ use crate::Key;
 use crate::hash::{
     Hash, Secret, reduce, sip13_128, turned, xxh3_64, xxh3_64_of_eight, xxh3_64_of_nine_to_sixteen,
 };
+#[cfg(feature = "std")]
+use crate::hash::{is_short, xxh3_64_side_by_side};
 
 /// The frozen number of a scheme.
 ///
@@ -145,11 +147,10 @@ impl Native {
     pub fn hash_batch<K: Key>(&self, keys: &[K], hashes: &mut Vec<Hash>) {
         hashes.clear();
         match self.0 {
-            // Four integers at a time where the machine can: half the time of one by one.
-            Mode::Seeded(seed, turned) => crate::kernel::vectorized(|| {
-                let hash = |key: &K| seeded(key.key_bytes().as_ref(), seed, turned);
-                hashes.extend(keys.iter().map(hash));
-            }),
+            // Several at a time where the machine can: half the time of one by one.
+            Mode::Seeded(seed, turned) => {
+                crate::kernel::vectorize(Seeded { keys, seed, turned, hashes });
+            }
             // Several side by side: one waits for itself most of the time.
             Mode::Keyed(secret) => crate::kernel::sip::hash_batch(keys, &secret, hashes),
         }
@@ -191,6 +192,36 @@ impl Scheme for Native {
             let x = hash.0.wrapping_add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             reduce((x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93), bits)
         })
+    }
+}
+
+/// Many keys to be hashed with a seed.
+#[cfg(feature = "std")]
+struct Seeded<'a, K> {
+    keys: &'a [K],
+    seed: u64,
+    turned: u64,
+    hashes: &'a mut Vec<Hash>,
+}
+
+#[cfg(feature = "std")]
+impl<K: Key> crate::kernel::Vectorize for Seeded<'_, K> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Seeded { keys, seed, turned, hashes } = self;
+        let hash = |key: &K| seeded(key.key_bytes().as_ref(), seed, turned);
+        // Who asks for one short key asks for many; of integers this is known beforehand.
+        let short = keys.first().is_some_and(|key| is_short(key.key_bytes().as_ref()));
+        let (groups, rest) = if short { keys.as_chunks() } else { (&[][..], keys) };
+        for group in groups {
+            match xxh3_64_side_by_side(group, seed) {
+                Some(of_group) => hashes.extend(of_group.map(Hash)),
+                None => hashes.extend(group.iter().map(hash)),
+            }
+        }
+        hashes.extend(rest.iter().map(hash));
     }
 }
 

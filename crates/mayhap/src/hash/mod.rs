@@ -5,6 +5,8 @@ mod xxh3;
 
 pub use sip::Secret;
 pub(crate) use sip::sip13_128;
+#[cfg(feature = "std")]
+pub(crate) use xxh3::{is_short, xxh3_64_side_by_side};
 pub(crate) use xxh3::{turned, xxh3_64, xxh3_64_of_eight, xxh3_64_of_nine_to_sixteen};
 
 /// A hashed key: the narrow waist of the library.
