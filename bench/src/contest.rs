@@ -8,9 +8,10 @@ use crate::limit;
 use crate::subject::{Subject, Way};
 use std::time::Instant;
 
-/// Keys a filter gets in one turn. Even the slow ones are done within a millisecond or two: on a
-/// busy machine a longer turn would be interrupted more often than not, and look slower than it is.
-const CHUNK: u64 = 8192;
+/// Keys a filter gets in one turn. The slow ones take a few milliseconds: in a longer turn they would
+/// be interrupted more often. In a shorter one the fast ones would be timed finding their pages
+/// again, which the others' turns made the machine forget, rather than at work.
+const CHUNK: u64 = 32_768;
 /// Filters below this many bits are meant to be in cache: a turn starts with some untimed keys,
 /// since the others' turns have thrown it out.
 const CACHED_BITS: u64 = 8 << 20;

@@ -85,7 +85,7 @@ fn contest<K: Keys>(keys: u64, fpr: f64, options: Options) -> Contest {
     if options.all || keys <= 50_000_000 {
         subjects.extend(rivals::slow(keys, fpr));
     }
-    let contest = contest::run(keys, fpr, if options.quick { 96 } else { 256 }, subjects);
+    let contest = contest::run(keys, fpr, if options.quick { 24 } else { 64 }, subjects);
     eprintln!("{}", report::contest_section(&contest));
     contest
 }
