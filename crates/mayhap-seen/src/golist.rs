@@ -44,21 +44,20 @@ impl GoList {
     }
 
     /// For each id, whether it is marked.
-    pub(crate) fn which_are_marked<I: AsRef<[u8]>>(&self, ids: &[I]) -> Vec<bool> {
-        // One step for all ids before the next: with nothing to guess in between, a processor
-        // hashes several at a time. The first probe needs one of the two hashes only, and is all
-        // that most strangers cost.
-        let firsts: Vec<u32> = ids.iter().map(|id| first_hash(id.as_ref())).collect();
+    pub(crate) fn which_are_marked(&self, ids: &[&[u8]]) -> Vec<bool> {
+        let mut marked = vec![false; ids.len()];
+        let Some((_, newest)) = self.slices.first() else { return marked };
+        // The same for all sizes of filters.
+        let mut hashes = Vec::new();
+        Kevburnsjr::hash_keys(newest.scheme(), ids, &mut hashes);
+        // With nothing to guess in between; the first probe is all that most strangers cost.
         let (mut places, mut passed) = (vec![0; ids.len()], 0);
-        for (at, first) in firsts.iter().enumerate() {
+        for (at, (first, _)) in hashes.iter().enumerate() {
             places[passed] = at;
             passed += usize::from(self.may_hold(*first));
         }
-        let second = |at: &usize| (*at, second_hash(ids[*at].as_ref()));
-        let pairs: Vec<(usize, u32)> = places[..passed].iter().map(second).collect();
-        let mut marked = vec![false; ids.len()];
-        for (at, second) in pairs {
-            marked[at] = self.find((firsts[at], second)).is_some();
+        for at in &places[..passed] {
+            marked[*at] = self.find(hashes[*at]).is_some();
         }
         marked
     }
