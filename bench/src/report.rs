@@ -10,7 +10,8 @@ use std::path::Path;
 
 const METHOD: &str = "\
 One program, one run: all filters and the limit take turns, 32,768 keys at a time. A machine may
-drift by a factor of two within minutes, so every ratio is the median of the ratios of single rounds, never a quotient of two times in this page. Keys are made before the clock starts and
+drift by a factor of two within minutes, so every ratio is the median of the ratios of single
+rounds, never a quotient of two times in this page. Keys are made before the clock starts and
 drawn anew for every round, apart for each way of asking; hashing them is part of the time, for
 everybody. Filters of 100k keys are warmed before each turn, larger ones are not. Times marked
 *build* are of one build each, outside the turns. The build is the default one: kernels are chosen
