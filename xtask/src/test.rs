@@ -36,6 +36,8 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
         Step::new("servers to test with", servers),
         Step::new("calls that fail on demand", strace),
         Step::command("tests", || cargo("test --workspace")),
+        Step::new("the engine on each kernel of this machine", kernels),
+        Step::new("the engine compiled for newer machines", newer_machines),
         Step::command("engine without std", || cargo("build -p mayhap --no-default-features")),
         Step::new("loom model of shared inserts", loom),
         Step::new("dependencies of the engine", engine_dependencies),
@@ -84,6 +86,83 @@ fn strace() -> Outcome {
         Ok(()) => Outcome::Skipped("strace may not trace here: no tests of failing disks".into()),
         Err(why) => Outcome::Skipped(format!("no tests of failing disks: {why}")),
     }
+}
+
+/// What of the engine's tests depends on the kernel, or on what the compiler may use: not its
+/// format, nor what is slow and made of other kinds.
+const KERNEL_TESTS: &str =
+    "test -p mayhap --lib --test promises -- --skip format:: --skip filter::cascade::";
+
+/// The kernels this machine has, the best last. The engine has a test that fails where it does not
+/// use the one it was told to.
+fn machine_kernels() -> Vec<&'static str> {
+    let mut kernels = vec!["scalar"];
+    #[cfg(target_arch = "aarch64")]
+    kernels.push("neon");
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") {
+        kernels.push("avx2");
+        if has_avx512() {
+            kernels.push("avx512");
+        }
+    }
+    kernels
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+}
+
+/// The best kernel has had its turn in the step before.
+fn kernels() -> Outcome {
+    let kernels = machine_kernels();
+    let others = kernels.split_last().map_or(&[][..], |(_, others)| others);
+    all(others.iter().map(|kernel| {
+        let mut tests = cargo(KERNEL_TESTS);
+        tests.env("MAYHAP_KERNEL", kernel);
+        tests
+    }))
+}
+
+/// Callers whose own code uses vectors, as they are with `-C target-cpu`. Built apart, and as
+/// programs are: checks for bugs in between would keep the compiler from holding vectors.
+#[cfg(target_arch = "x86_64")]
+fn newer_machines() -> Outcome {
+    let best = machine_kernels().pop();
+    let cpus = match best {
+        Some("avx512") => &["x86-64-v3", "native"][..],
+        Some("avx2") => &["x86-64-v3"],
+        _ => return Outcome::Missing("this machine has no AVX2".into()),
+    };
+    all(cpus.iter().map(|cpu| {
+        let mut tests = cargo(KERNEL_TESTS);
+        tests.env("RUSTFLAGS", format!("-C target-cpu={cpu}"));
+        tests.env("CARGO_TARGET_DIR", format!("target/{cpu}"));
+        for (name, value) in [("DEBUG_ASSERTIONS", "false"), ("DEBUG", "0")] {
+            tests.env(format!("CARGO_PROFILE_TEST_{name}"), value);
+        }
+        tests
+    }))
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn newer_machines() -> Outcome {
+    Outcome::Missing("only x86-64 has kernels that not every machine of its kind can run".into())
+}
+
+/// Run them all and report the first that fails.
+fn all(commands: impl Iterator<Item = Command>) -> Outcome {
+    let mut first = Outcome::Passed;
+    for mut command in commands {
+        let outcome = succeeds(&mut command);
+        if matches!(first, Outcome::Passed) {
+            first = outcome;
+        }
+    }
+    first
 }
 
 /// Loom wants its own `cfg` for the whole tree, so the build lives apart from the ordinary one;

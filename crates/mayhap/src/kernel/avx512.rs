@@ -1,7 +1,7 @@
 //! AVX-512: a whole line in one register, up to sixteen probes at a time.
 
 use super::Line;
-use super::avx2::Table;
+use super::avx2::{Table, vector_asm};
 use super::scalar::{SALT, first_half, second_half};
 use crate::hash::Hash;
 use core::arch::asm;
@@ -175,29 +175,24 @@ fn line_insert<const WIDE: bool, const SPARING: bool>(
 #[inline(always)]
 pub(super) unsafe fn one_contains(line: &Line, half: u32, table: &Table) -> bool {
     let all: u8;
-    // SAFETY: reads the line's 64 bytes and the table's 96, no more, and has no effect but on the
-    // registers named (the upper halves of which callers without AVX do not use, and
-    // `vzeroupper` cleans for their sake); the instructions are the caller's promise.
+    // SAFETY: reads the line's 64 bytes and the table's 96, no more; every register it changes is
+    // declared; the instructions are the caller's promise.
     unsafe {
-        asm!(
-            "vpbroadcastd {products:y}, {half:e}",
-            "vpmulld {products:y}, {products:y}, [{table}]",
-            "vmovdqu {words:y}, [{line}]",
-            "vpsrld {word:y}, {products:y}, 28",
-            "vpermt2d {words:y}, {word:y}, [{line} + 32]",
-            "vpsrld {products:y}, {products:y}, 23",
-            "vprorvd {words:y}, {words:y}, {products:y}",
-            "vptest {words:y}, [{table} + 64]", // carry: no one is missing
+        vector_asm!(
+            "vpbroadcastd ymm0, {half:e}",
+            "vpmulld ymm0, ymm0, [{table}]",
+            "vmovdqu ymm1, [{line}]",
+            "vpsrld ymm2, ymm0, 28",
+            "vpermt2d ymm1, ymm2, [{line} + 32]",
+            "vpsrld ymm0, ymm0, 23",
+            "vprorvd ymm1, ymm1, ymm0",
+            "vptest ymm1, [{table} + 64]", // carry: no one is missing
             "setb {all}",
             "vzeroupper",
             half = in(reg) half,
             line = in(reg) line.as_ptr(),
             table = in(reg) table,
             all = out(reg_byte) all,
-            products = out(xmm_reg) _,
-            word = out(xmm_reg) _,
-            words = out(xmm_reg) _,
-            options(pure, readonly, nostack),
         );
     }
     all != 0

@@ -6,6 +6,7 @@ pub(crate) mod atomic;
 mod avx2;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod avx512;
+mod detect;
 mod entries;
 pub(crate) mod flat;
 mod fuse;
@@ -14,11 +15,6 @@ mod neon;
 mod pages;
 mod prefetch;
 mod ring;
-// Where NEON is the baseline only tests call its ways in.
-#[cfg_attr(
-    all(target_arch = "aarch64", target_endian = "little", not(miri)),
-    allow(dead_code, reason = "the definition, for tests")
-)]
 mod scalar;
 pub(crate) mod shared;
 pub(crate) mod sip;
@@ -38,22 +34,18 @@ pub(crate) type Line = [u8; 64];
 /// Arrays of so few bytes stay in the second-level cache; asking ahead only costs time.
 const CACHED: usize = 256 << 10;
 
-/// Every machine with AVX2 has BMI2 too, whose multiply spares the loops two moves a key.
-/// Detection is one load of a cached answer.
+/// Whether AVX2 and BMI2 may be used.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 fn has_avx2() -> bool {
-    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2")
+    detect::at_least(detect::Kernel::Avx2)
 }
 
-/// Likewise. What came with the first servers that had AVX-512, all that followed have.
+/// Whether AVX-512 F, DQ and VL may be used, and AVX2 and BMI2 with it.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 fn has_avx512() -> bool {
-    is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("bmi2")
+    detect::at_least(detect::Kernel::Avx512)
 }
 
 /// Calls the best kernel this machine has.
@@ -71,8 +63,9 @@ macro_rules! dispatch {
             return unsafe { avx2::$function($($argument),*) };
         }
         #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
-        return neon::$function($($argument),*);
-        #[cfg(not(all(target_arch = "aarch64", target_endian = "little", not(miri))))]
+        if detect::at_least(detect::Kernel::Neon) {
+            return neon::$function($($argument),*);
+        }
         scalar::$function($($argument),*)
     }};
 }

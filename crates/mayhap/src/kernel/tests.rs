@@ -1,5 +1,7 @@
 //! Every kernel says what `scalar` says, bit for bit.
 
+mod callers;
+
 use super::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
