@@ -89,7 +89,9 @@ pub fn partitioned(
             for _ in 0..threads {
                 scope.spawn(|| {
                     while let Some((at, part)) = next(&parts) {
-                        sorted.iter().for_each(|scatter| part.insert_batch(scatter.part(at)));
+                        for scatter in &sorted {
+                            part.insert_batch(scatter.part(at)).expect("sorted for this filter");
+                        }
                     }
                 });
             }

@@ -48,6 +48,8 @@ pub fn all(targets: &[f64]) -> Vec<Rate> {
         rates.push(measure("Scalable, grown", *target, 8 * scalable.bytes(), &scalable));
         let windowed = turned(spec);
         rates.push(measure("Windowed", *target, 8 * windowed.bytes(), &windowed));
+        let burst = at_once(spec);
+        rates.push(measure("Windowed, burst", *target, 8 * burst.bytes(), &burst));
         rates.push(crate::fuse::rate(spec, member));
     }
     rates
@@ -64,6 +66,15 @@ fn turned(spec: Spec) -> Windowed {
     let mut windowed = Windowed::new(spec, Window::last_keys(4)).expect("memory for a filter");
     let hashes: Vec<Hash> = (0..2 * KEYS).map(member).collect();
     windowed.insert_batch(&hashes, 0);
+    windowed
+}
+
+/// A window of time for a million keys that all come at the same moment.
+fn at_once(spec: Spec) -> Windowed {
+    let window = Window::span(3_600_000, 4);
+    let mut windowed = Windowed::new(spec, window).expect("memory for a filter");
+    let hashes: Vec<Hash> = (0..KEYS).map(member).collect();
+    windowed.insert_batch(&hashes, 1_000_000_000);
     windowed
 }
 

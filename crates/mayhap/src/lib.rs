@@ -25,15 +25,16 @@
 //! # Ok::<(), mayhap::SpecError>(())
 //! ```
 //!
-//! Many at once, at the speed of memory: hash first, then ask for the whole batch.
+//! Many at once, at the speed of memory: the filter hashes the keys, then takes or answers the whole
+//! batch. Hashes are good for filters of the same seed or secret, and for no others.
 //!
 //! ```
 //! # use mayhap::{Blocked, Spec};
 //! # let mut seen = Blocked::new(Spec::new(1_000_000, 0.01)?)?;
 //! let keys: Vec<u64> = (0..10_000).collect();
-//! let (mut hashes, mut answers) = (Vec::new(), Vec::new());
-//! seen.scheme().hash_batch(&keys, &mut hashes);
+//! let hashes = seen.hash_batch(&keys);
 //! seen.insert_batch(&hashes);
+//! let mut answers = Vec::new();
 //! seen.contains_batch(&hashes, &mut answers);
 //! assert!(answers.iter().all(|answer| *answer));
 //! # Ok::<(), mayhap::SpecError>(())
@@ -77,6 +78,7 @@ mod hash;
 #[cfg(feature = "std")]
 mod kernel;
 mod key;
+mod origin;
 // A kind among kinds, but the one that needs no standard library.
 #[path = "filter/packet.rs"]
 mod packet;
@@ -92,8 +94,9 @@ pub use filter::{AnyFilter, Kind, Refused};
 pub use filter::{Bitmap, NotAnInteger};
 #[cfg(feature = "std")]
 pub use filter::{
-    Blocked, Classic, Contains, Counting, Fuse, Insert, MergeError, Part, Remove, Scalable,
-    Scatter, Sharded, Shared, SharedBlocked, SharedClassic, Window, Windowed, shard_of,
+    Blocked, Classic, ClockJump, Contains, Counting, Fuse, Insert, MAX_GENERATION_LAYERS,
+    MergeError, Part, PartHashes, Remove, Scalable, Scatter, Sharded, Shared, SharedBlocked,
+    SharedClassic, Window, Windowed, shard_of,
 };
 #[cfg(feature = "std")]
 pub use filter::{Cascade, CascadeError, Decider, FirstLayer, Making, Prefer, Stash};

@@ -65,6 +65,11 @@ pub trait Scheme {
         fill(bytes, self.reach(bits)).powi(probes as i32)
     }
 
+    /// Where it can be told, panics in debug builds if another scheme made these hashes.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn check_origin(&self, _hashes: &[Self::Hash]) {}
+
     /// Hash a key.
     #[inline]
     fn hash(&self, key: impl Key) -> Self::Hash
@@ -154,6 +159,7 @@ impl Native {
             // Several side by side: one waits for itself most of the time.
             Mode::Keyed(secret) => crate::kernel::sip::hash_batch(keys, &secret, hashes),
         }
+        crate::origin::note(self, hashes);
     }
 
     /// What a file keeps: the seed, or the check of the secret.
@@ -167,6 +173,11 @@ impl Native {
 
 impl Scheme for Native {
     type Hash = Hash;
+
+    #[inline(always)]
+    fn check_origin(&self, hashes: &[Hash]) {
+        crate::origin::check(self, hashes);
+    }
 
     fn id(&self) -> SchemeId {
         match self.0 {

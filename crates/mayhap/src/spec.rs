@@ -52,6 +52,20 @@ impl Spec {
     }
 
     /// Hash with XXH3-64 under this seed. The default is seed 0.
+    ///
+    /// For integer keys, and any others of exactly eight bytes, a seed is no more than an
+    /// exclusive or of the key: under another seed, the hash of `k` is that of some other integer
+    /// under this one. So two filters over all integers of a range are as likely to err with
+    /// different seeds as with one, but a set of keys chosen to collide under one seed can be
+    /// moved to any other. The rule is frozen, since files depend on it. Against callers who choose
+    /// their keys use [`with_secret`](Spec::with_secret).
+    ///
+    /// ```
+    /// use mayhap::{Native, Scheme};
+    /// let [a, b] = [Native::seeded(0), Native::seeded(7)];
+    /// let moved = |key: u64| key ^ 0x0000_0007_0700_0000; // the difference of the two seeds
+    /// assert!((0..1000).all(|key| b.hash(key) == a.hash(moved(key))));
+    /// ```
     pub fn with_seed(self, seed: u64) -> Spec {
         Spec { scheme: Native::seeded(seed), ..self }
     }

@@ -42,6 +42,9 @@ impl Blocked {
 
     /// An empty filter of exactly this shape; the spec tells what to compare the rate with.
     pub fn with_shape(spec: Spec, shape: BlockedShape) -> Result<Blocked, SpecError> {
+        if shape.lines == 0 {
+            return Err(SpecError::TooSmall { bytes: 0 });
+        }
         if !shape.is_valid() {
             return Err(SpecError::Probes { got: shape.probes() });
         }
@@ -74,6 +77,7 @@ impl Blocked {
 
     /// Insert them all; returns how many were certainly new.
     pub fn insert_batch(&mut self, hashes: &[Hash]) -> u64 {
+        self.spec.scheme_ref().check_origin(hashes);
         let mut new = 0;
         let (shape, lines) = (self.shape(), lines_mut(&mut self.bits));
         kernel::insert_batch(lines, shape, hashes, |_, is_new| new += u64::from(is_new));
@@ -83,6 +87,7 @@ impl Blocked {
 
     /// Insert them all; `new` is cleared and filled, `true` for each that was certainly new.
     pub fn insert_batch_new(&mut self, hashes: &[Hash], new: &mut Vec<bool>) {
+        self.spec.scheme_ref().check_origin(hashes);
         new.clear();
         new.resize(hashes.len(), false);
         let (shape, lines) = (self.shape(), lines_mut(&mut self.bits));
@@ -177,6 +182,7 @@ impl<B: AsRef<[u8]>> Blocked<B> {
 
     /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
+        self.spec.scheme_ref().check_origin(hashes);
         answers.clear();
         answers.resize(hashes.len(), false);
         kernel::contains_batch(lines(&self.bits), self.shape(), hashes, answers);

@@ -27,8 +27,11 @@
 //!         let sorted = &sorted;
 //!         scope.spawn(move || {
 //!             for (i, part) in parts.iter_mut().enumerate() {
-//!                 sorted.iter().for_each(|scatter| part.insert_batch(scatter.part(at * half + i)));
+//!                 for scatter in sorted {
+//!                     part.insert_batch(scatter.part(at * half + i))?;
+//!                 }
 //!             }
+//!             Ok::<(), mayhap::MergeError>(())
 //!         });
 //!     }
 //! });
@@ -37,16 +40,27 @@
 //! # Ok::<(), mayhap::SpecError>(())
 //! ```
 
-use super::Blocked;
+use super::{Blocked, MergeError, same};
 use crate::hash::Hash;
 use crate::kernel::{self, Line};
 use crate::sizing::BlockedShape;
 
+/// The most parts: filters past 256 GiB have larger ones instead. Whatever a shape says, sorting
+/// starts with no more than a few megabytes.
+const MAX_PARTS: u64 = 1 << 16;
+
 /// Lines in a part, a power of two: about a hundred parts, so that sorting into them writes to few
 /// places at a time, but none below 256 KiB, where there is nothing to gain, and none above 4 MiB,
 /// so that a part stays in a shared cache while it is filled.
-fn part_lines(shape: BlockedShape) -> usize {
-    (shape.lines / 100).clamp(1 << 12, 1 << 16).next_power_of_two() as usize
+fn part_lines(shape: BlockedShape) -> u64 {
+    let least = shape.lines / MAX_PARTS;
+    (shape.lines / 100).clamp(1 << 12, 1 << 16).max(least).next_power_of_two()
+}
+
+/// Shapes as people read them.
+fn described(shape: BlockedShape) -> String {
+    let BlockedShape { lines, lines_per_key, probes_per_line } = shape;
+    format!("{lines} lines, {lines_per_key} per key with {probes_per_line} probes each")
 }
 
 /// Hashes sorted by the part of the array they go to.
@@ -60,17 +74,20 @@ pub struct Scatter {
 }
 
 impl Scatter {
-    /// For a filter of this shape.
+    /// For filters of this shape, [`Blocked::shape`]; others refuse what it sorts.
     pub fn new(shape: BlockedShape) -> Scatter {
-        let parts = shape.lines.div_ceil(part_lines(shape) as u64);
-        // More parts than memory could hold belong to no filter that exists.
-        let parts = usize::try_from(parts).unwrap_or(0).min(1 << 32);
-        Scatter { shape, parts: vec![Vec::new(); parts] }
+        // Of a shape that no filter has, nothing needs to be kept.
+        let lines = if shape.is_valid() { shape.lines } else { 0 };
+        let parts = lines.div_ceil(part_lines(shape)).min(MAX_PARTS);
+        Scatter { shape, parts: vec![Vec::new(); parts as usize] }
     }
 
     /// Sort these in.
     pub fn push_batch(&mut self, hashes: &[Hash]) {
         let Scatter { shape, parts } = self;
+        if parts.is_empty() {
+            return;
+        }
         let shift = part_lines(*shape).ilog2();
         for hash in hashes {
             kernel::each_line(*shape, *hash, |line, hash| {
@@ -84,13 +101,34 @@ impl Scatter {
     }
 
     /// What goes to part `i` of [`Blocked::parts_mut`].
-    pub fn part(&self, i: usize) -> &[Hash] {
-        self.parts.get(i).map(Vec::as_slice).unwrap_or_default()
+    pub fn part(&self, i: usize) -> PartHashes<'_> {
+        let hashes = self.parts.get(i).map(Vec::as_slice).unwrap_or_default();
+        PartHashes { hashes, part: i, shape: self.shape }
     }
 
     /// Forget the hashes, keep the memory.
     pub fn clear(&mut self) {
         self.parts.iter_mut().for_each(Vec::clear);
+    }
+}
+
+/// What a [`Scatter`] sorted for one part of a filter of its shape.
+#[derive(Clone, Copy, Debug)]
+pub struct PartHashes<'s> {
+    hashes: &'s [Hash],
+    part: usize,
+    shape: BlockedShape,
+}
+
+impl PartHashes<'_> {
+    /// How many they are: one for each line of each key.
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
     }
 }
 
@@ -103,10 +141,18 @@ pub struct Part<'f> {
 }
 
 impl Part<'_> {
-    /// Insert what a [`Scatter`] of the filter's shape sorted for this part. Hashes that belong
-    /// elsewhere are left out.
-    pub fn insert_batch(&mut self, hashes: &[Hash]) {
+    /// Insert what a [`Scatter`] sorted for this part.
+    ///
+    /// Nothing is inserted, and the error says both, where it sorted for filters of another shape
+    /// or for another part: those keys would be missing.
+    pub fn insert_batch(&mut self, sorted: PartHashes<'_>) -> Result<(), MergeError> {
+        let PartHashes { hashes, part, shape } = sorted;
+        if shape != self.shape {
+            same("shapes", described(self.shape), described(shape))?;
+        }
+        same("parts", self.first / part_lines(self.shape), part as u64)?;
         kernel::fill_part(self.lines, self.first, self.shape, hashes);
+        Ok(())
     }
 }
 
@@ -116,7 +162,7 @@ impl Blocked {
     /// Inserts into parts are not counted: [`recount`](Blocked::recount) when all are done.
     pub fn parts_mut(&mut self) -> Vec<Part<'_>> {
         let shape = self.shape();
-        let each = part_lines(shape);
+        let each = usize::try_from(part_lines(shape)).unwrap_or(usize::MAX);
         let parts = self.lines_mut().chunks_mut(each).enumerate();
         parts.map(|(i, lines)| Part { lines, first: (i * each) as u64, shape }).collect()
     }
@@ -140,7 +186,7 @@ mod tests {
                 scatters[0].push_batch(left);
                 scatters[1].push_batch(right);
                 for (i, part) in got.parts_mut().iter_mut().enumerate() {
-                    scatters.iter().for_each(|scatter| part.insert_batch(scatter.part(i)));
+                    scatters.iter().for_each(|scatter| part.insert_batch(scatter.part(i)).unwrap());
                 }
                 scatters.iter_mut().for_each(Scatter::clear);
             }
@@ -153,12 +199,38 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_of_another_part_is_left_out() -> Result<(), SpecError> {
+    fn what_was_sorted_for_another_filter_or_part_is_refused() -> Result<(), SpecError> {
         let mut filter = Blocked::new(Spec::new(1_000_000, 0.01)?)?;
+        let hashes: Vec<Hash> = (0..1_000u64).map(|key| filter.hash(key)).collect();
+        let [mut ours, mut theirs] =
+            [filter.shape(), Blocked::new(Spec::new(5_000, 0.001)?)?.shape()].map(Scatter::new);
+        ours.push_batch(&hashes);
+        theirs.push_batch(&hashes);
         let mut parts = filter.parts_mut();
         assert!(parts.len() > 2);
-        parts[1].insert_batch(&[Hash(0), Hash(u64::MAX)]);
+        let error = parts[0].insert_batch(theirs.part(0)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "unlike filters: shapes are 19371 lines, 1 per key with 6 probes each here \
+             and 143 lines, 2 per key with 5 probes each there"
+        );
+        let error = parts[1].insert_batch(ours.part(0)).unwrap_err();
+        assert_eq!(error.to_string(), "unlike filters: parts are 1 here and 0 there");
         assert_eq!(filter.fill(), 0.0);
         Ok(())
+    }
+
+    #[test]
+    fn no_shape_makes_sorting_costly() {
+        for lines in [0, 1, 1 << 33, 1 << 55, u64::MAX] {
+            for (lines_per_key, probes_per_line) in [(1, 6), (0, 0), (u32::MAX, u32::MAX)] {
+                let shape = BlockedShape { lines, lines_per_key, probes_per_line };
+                let mut scatter = Scatter::new(shape);
+                scatter.push_batch(&[Hash(0), Hash(u64::MAX)]);
+                assert!(scatter.parts.len() <= MAX_PARTS as usize);
+                let sorted: usize = (0..scatter.parts.len()).map(|i| scatter.part(i).len()).sum();
+                assert_eq!(sorted, if shape.is_valid() { 2 } else { 0 });
+            }
+        }
     }
 }

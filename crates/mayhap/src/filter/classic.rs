@@ -44,6 +44,9 @@ impl Classic {
 
     /// An empty filter of exactly this shape; the spec tells what to compare the rate with.
     pub fn with_shape(spec: Spec, shape: ClassicShape) -> Result<Classic, SpecError> {
+        if shape.bits == 0 {
+            return Err(SpecError::TooSmall { bytes: 0 });
+        }
         if !shape.is_valid() {
             return Err(SpecError::Probes { got: shape.probes });
         }
@@ -96,6 +99,7 @@ impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
 
     /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
     pub fn contains_batch(&self, hashes: &[S::Hash], answers: &mut Vec<bool>) {
+        self.scheme.check_origin(hashes);
         answers.clear();
         answers.resize(hashes.len(), false);
         let (bytes, probing) = (self.bits.as_ref(), (self.shape.bits, self.shape.probes));
@@ -186,6 +190,7 @@ impl<S: Scheme> Classic<S> {
 
     /// Insert them all; returns how many were certainly new.
     pub fn insert_batch(&mut self, hashes: &[S::Hash]) -> u64 {
+        self.scheme.check_origin(hashes);
         let mut new = 0;
         let (bytes, probing) = (self.bits.as_mut(), (self.shape.bits, self.shape.probes));
         flat::insert_batch(bytes, &self.scheme, probing, hashes, |_, is_new| {
@@ -197,6 +202,7 @@ impl<S: Scheme> Classic<S> {
 
     /// Insert them all; `new` is cleared and filled, `true` for each that was certainly new.
     pub fn insert_batch_new(&mut self, hashes: &[S::Hash], new: &mut Vec<bool>) {
+        self.scheme.check_origin(hashes);
         new.clear();
         let (bytes, probing) = (self.bits.as_mut(), (self.shape.bits, self.shape.probes));
         flat::insert_batch(bytes, &self.scheme, probing, hashes, |_, is_new| new.push(is_new));

@@ -148,6 +148,7 @@ impl Counting {
         hashes: &[Hash],
         mut work: impl FnMut(&mut Counting, Hash) -> T,
     ) -> impl Iterator<Item = T> {
+        self.spec.scheme_ref().check_origin(hashes);
         let mut ahead = hashes.iter();
         ahead.by_ref().take(AHEAD).for_each(|hash| self.fetch(*hash, 0));
         hashes.iter().map(move |hash| {
@@ -231,6 +232,7 @@ impl<B: AsRef<[u8]>> Counting<B> {
 
     /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
+        self.spec.scheme_ref().check_origin(hashes);
         answers.clear();
         answers.reserve(hashes.len());
         for i in 0..hashes.len() + 2 * AHEAD {

@@ -80,6 +80,7 @@ impl<B: AsRef<[u8]>> Fuse<B> {
 
     /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
+        self.spec.scheme_ref().check_origin(hashes);
         answers.clear();
         answers.resize(hashes.len(), false);
         self.table.contains_batch(self.body.as_ref(), hashes, answers);

@@ -1,6 +1,6 @@
 //! What composites share: parts made to any rate, and batches asked of one part after another.
 
-use super::{Blocked, MergeError};
+use super::{Blocked, Insert, MergeError};
 use crate::hash::Hash;
 use crate::kernel::Pages;
 use crate::sizing::{BlockedShape, hash_floor};
@@ -39,6 +39,16 @@ pub(super) fn copy_of<C: AsRef<[u8]>>(part: &Blocked<C>) -> Result<Blocked, Merg
 /// estimate counts no more than 8 keys a bit. What a file says may be wilder.
 pub(super) fn is_plausible<B: AsRef<[u8]>>(part: &Blocked<B>) -> bool {
     part.keys() / 8 <= part.shape().bits()
+}
+
+/// Whether the part could have been made for the capacity it states: full to that, it keeps the
+/// rate it states. What a layer holds decides how large the next one is, so a few bytes that claim
+/// to be a layer of billions would have gigabytes reserved with the next key.
+pub(super) fn keeps_its_rate<B: AsRef<[u8]>>(part: &Blocked<B>) -> bool {
+    let (spec, shape) = (part.spec(), part.shape());
+    // A hundredth for machines that round otherwise. The first condition is implied, and cheap.
+    spec.capacity() <= shape.bits().saturating_mul(8)
+        && shape.fpr_at(spec.capacity()) <= 1.01 * spec.fpr()
 }
 
 /// Whether any part may hold each of the hashes; the parts most likely to answer come first.
@@ -152,7 +162,7 @@ impl Open {
     pub(super) fn insert(
         &mut self,
         count: u64,
-        part: &mut Blocked,
+        part: &mut impl Insert<Hash = Hash>,
         mut new: impl FnMut(usize, Hash),
     ) {
         let open = self.hashes.len() - self.first;

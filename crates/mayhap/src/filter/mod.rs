@@ -25,7 +25,7 @@ pub use any::{AnyFilter, Refused};
 #[cfg(feature = "bitmap")]
 pub use bitmap::{Bitmap, NotAnInteger};
 pub use blocked::Blocked;
-pub use bulk::{Part, Scatter};
+pub use bulk::{Part, PartHashes, Scatter};
 pub(crate) use cascade::Counts;
 pub use cascade::{Cascade, CascadeError, Decider, FirstLayer, Making, Prefer, Stash};
 pub use classic::Classic;
@@ -38,7 +38,7 @@ pub use scalable::Scalable;
 pub use sharded::{Sharded, shard_of};
 pub use shared::{Shared, SharedBlocked, SharedClassic};
 pub use window::Window;
-pub use windowed::Windowed;
+pub use windowed::{ClockJump, MAX_GENERATION_LAYERS, Windowed};
 
 use crate::Key;
 use crate::hash::Hash;
@@ -127,6 +127,35 @@ macro_rules! by_name {
         }
     };
 }
+
+/// Batches of keys begin with the filter: its hashes are right for it.
+macro_rules! hash_batch {
+    ($($Kind:ty),*) => {$(
+        impl<B: AsRef<[u8]>> $Kind {
+            /// Hash many keys at once, to ask or insert them later, in this and every equally
+            /// hashed filter.
+            ///
+            /// Filters of another seed or secret answer nothing right about these hashes; in debug
+            /// builds a batch that was made for another is a panic.
+            pub fn hash_batch<K: Key>(&self, keys: &[K]) -> Vec<Hash> {
+                let mut hashes = Vec::new();
+                self.scheme().hash_batch(keys, &mut hashes);
+                hashes
+            }
+        }
+    )*};
+}
+
+hash_batch!(
+    Blocked<B>,
+    Classic<crate::Native, B>,
+    Cascade<B>,
+    Counting<B>,
+    Fuse<B>,
+    Scalable<B>,
+    Sharded<B>,
+    Windowed<B>
+);
 
 by_name!(Contains, [B: AsRef<[u8]>], Blocked<B>, Hash);
 by_name!(Contains, [S: Scheme, B: AsRef<[u8]>], Classic<S, B>, S::Hash);

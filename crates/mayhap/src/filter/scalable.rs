@@ -1,6 +1,6 @@
 //! A filter that grows.
 
-use super::layered::{Open, any_contains, chunks, copy_of, is_plausible, part};
+use super::layered::{Open, any_contains, chunks, copy_of, is_plausible, keeps_its_rate, part};
 use super::{Blocked, MergeError, same_scheme};
 use crate::Key;
 use crate::hash::Hash;
@@ -51,6 +51,8 @@ pub struct Scalable<B = Pages> {
     /// How many keys the newest layer takes before growing is tried: its capacity, or more
     /// where growing failed.
     grow_at: u64,
+    /// No layer is added once there is room for so many keys.
+    most: u64,
 }
 
 impl Scalable {
@@ -63,7 +65,36 @@ impl Scalable {
     pub fn new(spec: Spec) -> Result<Scalable, SpecError> {
         let layer = Layer::first(spec.capacity(), spec.fpr());
         let layers = vec![part(spec, layer.capacity, layer.fpr(), layer.shape)?];
-        Ok(Scalable { spec, growth: GROWTH, layers, grow_at: layer.capacity })
+        Ok(Scalable { spec, growth: GROWTH, layers, grow_at: layer.capacity, most: u64::MAX })
+    }
+
+    /// One layer that was made beforehand, and more by this factor once it is full, up to `most`
+    /// keys: all together stay below `fpr`.
+    pub(super) fn from_first(first: Blocked, fpr: f64, growth: u32, most: u64) -> Scalable {
+        let capacity = first.spec().capacity();
+        let spec = Spec::unchecked(capacity, fpr, first.scheme());
+        Scalable { spec, growth, layers: vec![first], grow_at: capacity, most }
+    }
+
+    /// Take in another's layers one by one, each into that of its place here, which has its shape
+    /// where there is one.
+    pub(super) fn union_layers<C: AsRef<[u8]>>(
+        &mut self,
+        other: &Scalable<C>,
+    ) -> Result<(), MergeError> {
+        let more = other.layers.iter().skip(self.layers.len()).map(copy_of);
+        let more = more.collect::<Result<Vec<_>, _>>()?;
+        for (ours, theirs) in self.layers.iter_mut().zip(&other.layers) {
+            ours.union(theirs)?;
+        }
+        self.layers.extend(more);
+        self.grow_at = self.newest_capacity();
+        Ok(())
+    }
+
+    /// The layers, to be changed in place.
+    pub(super) fn layers_mut(&mut self) -> &mut [Blocked] {
+        &mut self.layers
     }
 
     /// Multiply the total capacity by this, 2 to 1024, with each layer still to come. A higher
@@ -334,13 +365,38 @@ impl Scalable {
 
 impl<B: AsRef<[u8]>> Scalable<B> {
     /// A filter of layers that are already there, oldest first. `None` where there are none, or
-    /// more than 4096, or one hashes otherwise than the spec says or counts more keys than it has
-    /// room for bits, or the growth factor is not one.
+    /// more than 4096, or one hashes otherwise than the spec says, counts more keys than it has
+    /// room for bits or states a capacity at which it does not keep its rate, or the growth factor
+    /// is not one.
     pub fn from_parts(spec: Spec, growth: u32, layers: Vec<Blocked<B>>) -> Option<Self> {
-        let belongs = |layer: &Blocked<B>| layer.scheme() == spec.scheme() && is_plausible(layer);
+        let belongs = |layer: &Blocked<B>| {
+            layer.scheme() == spec.scheme() && is_plausible(layer) && keeps_its_rate(layer)
+        };
         let fits = is_growth(growth) && layers.len() <= MAX_LAYERS && layers.iter().all(belongs);
         let grow_at = layers.last()?.spec().capacity();
-        fits.then_some(Scalable { spec, growth, layers, grow_at })
+        fits.then_some(Scalable { spec, growth, layers, grow_at, most: u64::MAX })
+    }
+
+    /// The same with a rate that no [`Spec`] may ask for, and an end to growing.
+    pub(super) fn from_layers(
+        fpr: f64,
+        growth: u32,
+        most: u64,
+        layers: Vec<Blocked<B>>,
+    ) -> Option<Self> {
+        let first = layers.first()?.spec();
+        let spec = Spec::unchecked(first.capacity(), fpr, first.scheme());
+        let filter = Scalable::from_parts(spec, growth, layers)?;
+        Some(Scalable { most, ..filter })
+    }
+
+    /// How many keys the newest layer takes before another is added; without end where none will
+    /// be.
+    pub(super) fn room(&self) -> u64 {
+        match self.layers.last() {
+            Some(newest) if self.capacity() < self.most => room_in(newest),
+            _ => u64::MAX,
+        }
     }
 
     /// Whether the key may be in; `false` is certain.
@@ -413,9 +469,9 @@ impl<B: AsRef<[u8]>> Scalable<B> {
     /// The layer that would be added now, for whoever must know its size beforehand. It is the one
     /// that comes once the newest is full. `None` where there can be no more.
     pub fn next_layer(&self) -> Option<Layer> {
-        let room = self.layers.len() < MAX_LAYERS;
-        let next = || Layer::next(self.spec.fpr(), self.growth, self.capacity(), self.spent());
-        room.then(next).flatten()
+        let (fpr, total) = (self.spec.fpr(), self.capacity());
+        let next = || Layer::next_within(fpr, self.growth, total, self.spent(), self.most);
+        (self.layers.len() < MAX_LAYERS).then(next).flatten()
     }
 
     /// Whether the newest layer holds more than its capacity, because there was no memory for

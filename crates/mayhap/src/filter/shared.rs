@@ -61,6 +61,7 @@ impl<L: shared::Layout> Shared<L> {
 
     /// Insert them all; returns how many were certainly new.
     pub fn insert_batch(&self, hashes: &[Hash]) -> u64 {
+        self.spec.scheme_ref().check_origin(hashes);
         let mut new = 0;
         let words = self.words.words();
         shared::insert_batch(words, &self.layout, hashes, |_, is_new| new += u64::from(is_new));
@@ -70,6 +71,7 @@ impl<L: shared::Layout> Shared<L> {
 
     /// Insert them all; `new` is cleared and filled, `true` for each that was certainly new.
     pub fn insert_batch_new(&self, hashes: &[Hash], new: &mut Vec<bool>) {
+        self.spec.scheme_ref().check_origin(hashes);
         new.clear();
         let words = self.words.words();
         shared::insert_batch(words, &self.layout, hashes, |_, is_new| new.push(is_new));
@@ -91,6 +93,7 @@ impl<L: shared::Layout> Shared<L> {
 
     /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
+        self.spec.scheme_ref().check_origin(hashes);
         answers.clear();
         shared::contains_batch(self.words.words(), &self.layout, hashes, |yes| answers.push(yes));
     }
@@ -99,6 +102,13 @@ impl<L: shared::Layout> Shared<L> {
     #[inline]
     pub fn hash(&self, key: impl Key) -> Hash {
         self.spec.scheme().hash(key)
+    }
+
+    /// Hash many keys at once, to ask or insert them later, in this and every equally hashed filter.
+    pub fn hash_batch<K: Key>(&self, keys: &[K]) -> Vec<Hash> {
+        let mut hashes = Vec::new();
+        self.spec.scheme().hash_batch(keys, &mut hashes);
+        hashes
     }
 
     /// What it was made for.

@@ -261,3 +261,71 @@ fn a_scheme_may_know_its_rate_better() {
     let filter = Classic::from_parts(FirstHalf, shape, [0xff, 0]).unwrap();
     assert_eq!((filter.fill(), filter.fpr_now()), (0.5, 1.0));
 }
+
+/// Shapes have public fields: whatever a caller puts there is refused or answered, not computed
+/// into an overflow, an abort or a loop without end.
+#[test]
+fn garbage_shapes_are_refused() {
+    use crate::sizing::{CascadeShape, FirstShape, FuseShape, Layout, Plan};
+    use crate::sizing::{ScalableShape, ShardedShape, WindowedShape};
+    let spec = Spec::new(100, 0.01).unwrap();
+    let wide = [0, 1, 1 << 32, 1 << 58, u64::MAX];
+    let narrow = [0, 1, 64, 1 << 16, u32::MAX];
+    let rates = [0.0, 1e-300, 0.5, 1.0, -1.0, f64::NAN, f64::INFINITY];
+    for lines in wide {
+        for (lines_per_key, probes_per_line) in narrow.iter().zip(narrow.iter().rev()) {
+            let (lines_per_key, probes_per_line) = (*lines_per_key, *probes_per_line);
+            let shape = BlockedShape { lines, lines_per_key, probes_per_line };
+            let _ = (shape.probes(), shape.bits(), shape.fpr_at(u64::MAX));
+            if !shape.is_valid() {
+                assert!(Blocked::with_shape(spec, shape).is_err(), "{shape:?}");
+                assert!(Sharded::with_shape(spec, 3, shape).is_err(), "{shape:?}");
+            }
+            for count in narrow {
+                let each = shape;
+                let _ = WindowedShape { count, capacity: lines, each }.fpr_at(lines);
+                let _ = WindowedShape { count, capacity: lines, each }.bits();
+                let _ = ShardedShape { count, capacity: lines, each }.fpr_at(lines);
+            }
+        }
+        for probes in narrow {
+            let shape = ClassicShape { bits: lines, probes };
+            let _ = (shape.fpr_at(lines), shape.keys_at_fill(0.5), shape.keys_at_fill(f64::NAN));
+            if !shape.is_valid() {
+                assert!(Classic::with_shape(spec, shape).is_err(), "{shape:?}");
+                assert!(Counting::with_shape(spec, shape).is_err(), "{shape:?}");
+            }
+            let shape = FuseShape { keys: lines, width: probes };
+            let _ = (shape.fpr(), shape.bits(), shape.shards());
+            let first = FirstShape::Fuse(shape);
+            let shape = CascadeShape { included: lines, excluded: u64::MAX, first };
+            let _ = (shape.fpr(), shape.bits(), shape.passing());
+            for fpr in rates {
+                let shape = ScalableShape { capacity: lines, fpr, growth: probes };
+                let _ = (shape.bits_at(u64::MAX), shape.fpr_at(lines));
+            }
+        }
+        for fpr in rates {
+            let _ = FuseShape::for_memory(lines, fpr);
+            let _ = CascadeShape::for_lists(lines, u64::MAX, fpr);
+            let _ = CascadeShape::blocked_for_lists(lines, u64::MAX, fpr);
+            for growth in narrow {
+                for layout in [
+                    Layout::Scalable { growth },
+                    Layout::Windowed { generations: growth },
+                    Layout::Sharded { shards: growth },
+                ] {
+                    let plans = [
+                        Plan::for_rate(layout, lines, fpr),
+                        Plan::for_memory(layout, lines, lines),
+                    ];
+                    for plan in plans.into_iter().flatten() {
+                        let _ = (plan.bytes(), plan.probes(), plan.lines(), plan.fpr());
+                    }
+                }
+            }
+        }
+    }
+    let most = BlockedShape { lines: u64::MAX, lines_per_key: 1, probes_per_line: 6 };
+    assert!(matches!(Blocked::with_shape(spec, most), Err(SpecError::Memory { .. })));
+}

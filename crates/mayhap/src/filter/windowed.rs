@@ -1,15 +1,18 @@
 //! A filter that forgets.
 
-use super::layered::{Open, any_contains, chunks, copy_of, is_plausible, part};
-use super::{Blocked, Contains, MergeError, Window, same, same_scheme};
+use super::layered::{Open, any_contains, chunks, copy_of, part};
+use super::{Blocked, Contains, MergeError, Scalable, Window, same, same_scheme};
 use crate::Key;
 use crate::hash::Hash;
 use crate::kernel::{Mover, Pages};
 use crate::scheme::{Native, Scheme};
-use crate::sizing::{WindowedShape, any_of};
+use crate::sizing::{Layer, WindowedShape, any_of};
 use crate::spec::{Spec, SpecError};
 use std::collections::VecDeque;
 use std::fmt;
+
+/// The most layers of a generation: with two more it has room for all keys of the window.
+pub const MAX_GENERATION_LAYERS: usize = 3;
 
 /// The filter that forgets: it remembers the last keys, or the last while, and no more.
 ///
@@ -21,15 +24,46 @@ use std::fmt;
 ///   whole. An insert writes unless the newest generation holds the key already, so one key that
 ///   comes again and again pushes nothing out.
 /// * [`Window::span`]: a key is remembered for `ticks` after its last insert at the least, and
-///   forgotten when `ticks` · (1 + 1/G) have passed. The capacity is the number of keys expected
-///   in `ticks`; should more come, the rate climbs until they are forgotten, and nothing else
-///   breaks.
+///   forgotten when `ticks` · (1 + 1/G) have passed. With at most `capacity` keys in any `ticks`
+///   the rate holds however they arrive: a generation that gets more than its share grows by
+///   layers, and gives the memory back when it is forgotten. Should more keys come, the rate climbs
+///   until they are forgotten, and nothing else breaks.
 ///
 /// Inside the window there is never a false negative. A key inserted again is remembered anew.
 ///
-/// Whoever asks or inserts says what time it is, `now`, in ticks since whenever. A clock that
-/// goes back is taken to stand still, so `now` = 0 always means "as of the last insert or
+/// Whoever asks or inserts says what time it is, `now`, in ticks since whenever. To a lookup a clock
+/// that went back stands still, so `now` = 0 always means "as of the last insert or
 /// [`advance`](Windowed::advance)"; windows of keys do not look at it at all.
+///
+/// # Clocks that are wrong
+///
+/// Inserts follow the clock. One that goes back by up to the window stands still until it has
+/// caught up. One that goes back further was wrong before, or is now: the window goes on from
+/// where the clock is, and all it remembers stays for one more window ([`set_clock`] does this at
+/// once, whatever the difference). One that goes forward by more than the window finds everything
+/// forgotten, as after a long pause; should it have been wrong, the next insert at the right time
+/// sets it back, and what was forgotten is all that is lost.
+///
+/// Whoever cannot be sure of a clock asks [`check_clock`] first, which is an error in both cases,
+/// and decides: leave the key out, or insert it all the same.
+///
+/// ```
+/// # use mayhap::{Spec, Window, Windowed};
+/// let mut seen = Windowed::new(Spec::new(1_000, 0.001)?, Window::span(3600, 4))?;
+/// seen.insert("ada", 1_800_000_000);
+/// // Milliseconds where seconds are meant: refused by whoever asks.
+/// let jump = seen.check_clock(1_800_000_001_000).unwrap_err();
+/// assert!(!jump.is_back() && seen.contains("ada", 1_800_000_001));
+/// // Whoever does not ask has a window in the far future, and a way back.
+/// seen.insert("eve", 1_800_000_001_000);
+/// seen.insert("bob", 1_800_000_002);
+/// assert!(seen.contains("bob", 1_800_003_602) && seen.contains("eve", 1_800_003_602));
+/// assert!(!seen.contains("eve", 1_800_004_502)); // forgotten in time
+/// # Ok::<(), mayhap::SpecError>(())
+/// ```
+///
+/// [`check_clock`]: Windowed::check_clock
+/// [`set_clock`]: Windowed::set_clock
 ///
 /// ```
 /// # use mayhap::{Spec, Window, Windowed};
@@ -60,9 +94,29 @@ pub struct Windowed<B = Pages> {
 
 #[derive(Clone, Debug)]
 struct Generation<B> {
-    filter: Blocked<B>,
+    /// Of one layer, but for bursts in a window of time.
+    filter: Scalable<B>,
     /// Whether there is anything to forget.
     used: bool,
+}
+
+/// How a generation grows: by this factor, to so many keys, at so much of the rate.
+struct Growing {
+    fpr: f64,
+    growth: u32,
+    most: u64,
+}
+
+impl Growing {
+    fn of(spec: Spec, window: Window) -> Growing {
+        let generations = window.generations();
+        Growing {
+            fpr: spec.fpr() / (f64::from(generations) + 1.0),
+            growth: WindowedShape::growth(generations),
+            // One that counts its keys is full when its time has come.
+            most: if window.ticks().is_some() { spec.capacity() } else { 0 },
+        }
+    }
 }
 
 impl Windowed {
@@ -74,10 +128,15 @@ impl Windowed {
     /// An empty filter to this wish.
     pub fn new(spec: Spec, window: Window) -> Result<Windowed, SpecError> {
         window.check()?;
-        let shape = WindowedShape::for_rate(spec.capacity(), spec.fpr(), window.generations());
-        let fpr = spec.fpr() / f64::from(shape.count);
+        let sized = match window.ticks() {
+            Some(_) => WindowedShape::for_time,
+            None => WindowedShape::for_rate,
+        };
+        let shape = sized(spec.capacity(), spec.fpr(), window.generations());
+        let Growing { fpr, growth, most } = Growing::of(spec, window);
         let generation = |_| {
-            let filter = part(spec, shape.capacity, fpr, shape.each)?;
+            let first = part(spec, shape.capacity, fpr, shape.each)?;
+            let filter = Scalable::from_first(first, fpr, growth, most);
             Ok(Generation { filter, used: false })
         };
         let ring = (0..shape.count).map(generation).collect::<Result<_, SpecError>>()?;
@@ -87,7 +146,19 @@ impl Windowed {
     /// Forget what is out of the window now. Inserting does this, and asking looks as if it had
     /// been done; it matters to whoever asks without a clock, see [`Contains`].
     pub fn advance(&mut self, now: u64) {
+        if now < self.until && self.is_back(now) {
+            return self.set_clock(now);
+        }
         self.turn(self.generation_at(now) - self.newest);
+    }
+
+    /// Go on from this moment: what is remembered stays, as if the newest of it had come now. For
+    /// a window that was written with a wrong clock; inserts do it by themselves where the clock
+    /// went back by more than the window.
+    pub fn set_clock(&mut self, now: u64) {
+        if let Some(generation) = self.window.generation_at(now) {
+            self.start(generation);
+        }
     }
 
     /// Begin the next generation, or the one so many after: costs no more for a thousand years.
@@ -155,8 +226,8 @@ impl Windowed {
                 self.ring[0].used = true;
                 let newest = &mut self.ring[0].filter;
                 open.insert(room, newest, |at, hash| written.push(at, hash));
-                for generation in self.ring.iter().skip(1) {
-                    written.ask(&generation.filter, |_, _| ());
+                for layer in self.ring.iter().skip(1).flat_map(|older| older.filter.layers()) {
+                    written.ask(layer, |_, _| ());
                 }
                 while let Some((at, _)) = written.pop() {
                     new[at] = true;
@@ -198,6 +269,15 @@ impl Windowed {
         newest.spec().capacity().saturating_sub(newest.keys())
     }
 
+    /// Make sure that the next key finds room within the promise, now rather than when it comes:
+    /// a generation of time that is full gets its next layer, or says why it cannot.
+    pub fn try_grow(&mut self) -> Result<(), SpecError> {
+        if self.room_before_growth() > 0 {
+            return Ok(());
+        }
+        self.ring[0].filter.try_grow()
+    }
+
     /// Forget everything. Time goes on.
     pub fn clear(&mut self) {
         for generation in self.ring.iter_mut().filter(|generation| generation.used) {
@@ -228,7 +308,7 @@ impl Windowed {
         self.meet(other);
         let behind = usize::try_from(self.newest - other.newest).unwrap_or(usize::MAX);
         for (ours, theirs) in self.ring.iter_mut().skip(behind).zip(&other.ring) {
-            ours.filter.union(&theirs.filter)?;
+            ours.filter.union_layers(&theirs.filter)?;
             ours.used |= theirs.used;
         }
         Ok(())
@@ -240,9 +320,12 @@ impl Windowed {
     /// What both remember stays in, for as long as it would have here. A key may be in an older
     /// generation here than there, so each is compared with all of the other's together: what
     /// only one remembers goes seldom where there are many generations and they are full. Never
-    /// is the rate higher than before.
+    /// is the rate higher than before. Windows with a generation that grew for a burst refuse: a
+    /// key that both hold may be in another layer here than there, and would be lost.
     pub fn intersect<C: AsRef<[u8]>>(&mut self, other: &Windowed<C>) -> Result<(), MergeError> {
         self.same_kind(other)?;
+        same("layers of a generation, of which there must be one,", 1, self.most_layers())?;
+        same("layers of a generation, of which there must be one,", 1, other.most_layers())?;
         let mut theirs = other.live(self.window.start_of(self.newest));
         let Some(first) = theirs.next() else {
             self.meet(other);
@@ -255,17 +338,24 @@ impl Windowed {
         }
         self.meet(other);
         for generation in self.ring.iter_mut().filter(|generation| generation.used) {
-            generation.filter.intersect(&all)?;
+            for layer in generation.filter.layers_mut() {
+                layer.intersect(&all)?;
+            }
         }
         Ok(())
     }
 
     fn same_kind<C: AsRef<[u8]>>(&self, other: &Windowed<C>) -> Result<(), MergeError> {
         same("windows", self.window, other.window)?;
-        let (ours, theirs) = (self.ring[0].filter.shape(), other.ring[0].filter.shape());
-        same("lines", ours.lines, theirs.lines)?;
-        same("lines a key", ours.lines_per_key, theirs.lines_per_key)?;
-        same("probes a line", ours.probes_per_line, theirs.probes_per_line)?;
+        for place in 0..self.most_layers().min(other.most_layers()) {
+            let (Some(ours), Some(theirs)) = (self.layer_at(place), other.layer_at(place)) else {
+                continue;
+            };
+            let (ours, theirs) = (ours.shape(), theirs.shape());
+            same("lines", ours.lines, theirs.lines)?;
+            same("lines a key", ours.lines_per_key, theirs.lines_per_key)?;
+            same("probes a line", ours.probes_per_line, theirs.probes_per_line)?;
+        }
         same_scheme(&self.spec.scheme(), &other.spec.scheme())
     }
 
@@ -278,36 +368,87 @@ impl Windowed {
 }
 
 impl<B: AsRef<[u8]>> Windowed<B> {
-    /// A filter of generations that are already there, newest first, the newest of the number
-    /// that [`newest`](Windowed::newest) told. `None` where the window is not one, or there are
-    /// not one more than its generations, all alike and hashing as the spec says, or one counts
-    /// more keys than it has room for bits.
+    /// A filter of generations that are already there, newest first, each the layers it has, oldest
+    /// first; the newest of the number that [`newest`](Windowed::newest) told. `None` where the
+    /// window is not one, or there are not one more than its generations, all of equal layers and
+    /// hashing as the spec says, or one has more than [`MAX_GENERATION_LAYERS`], counts more keys
+    /// than it has room for bits or states a capacity at which it does not keep its rate.
     pub fn from_parts(
         spec: Spec,
         window: Window,
         newest: u64,
-        generations: Vec<Blocked<B>>,
+        generations: Vec<Vec<Blocked<B>>>,
     ) -> Option<Self> {
         window.check().ok()?;
-        let first = generations.first()?;
-        let (shape, capacity) = (first.shape(), first.spec().capacity());
-        let belongs = |generation: &Blocked<B>| {
-            generation.scheme() == spec.scheme()
-                && generation.shape() == shape
-                && generation.spec().capacity() == capacity
-                && is_plausible(generation)
+        let tallest = generations.iter().max_by_key(|layers| layers.len())?;
+        let most = if window.ticks().is_some() { MAX_GENERATION_LAYERS } else { 1 };
+        let want: Vec<_> = tallest.iter().map(|layer| (layer.shape(), layer.spec())).collect();
+        let belongs = |layers: &Vec<Blocked<B>>| {
+            let same =
+                |(layer, want): (&Blocked<B>, &(_, _))| (layer.shape(), layer.spec()) == *want;
+            !layers.is_empty()
+                && layers.iter().zip(&want).all(same)
+                && layers.iter().all(|layer| layer.scheme() == spec.scheme())
         };
         let count = generations.len() as u64;
-        if count != u64::from(window.generations()) + 1 || !generations.iter().all(belongs) {
+        if count != u64::from(window.generations()) + 1
+            || tallest.len() > most
+            || !generations.iter().all(belongs)
+        {
             return None;
         }
-        // Told from the bits: a count that says "none" of some would keep them for ever.
-        let ring = generations.into_iter().map(|filter| {
-            let used = filter.as_bytes().iter().any(|byte| *byte != 0);
-            Generation { filter, used }
+        let Growing { fpr, growth, most } = Growing::of(spec, window);
+        let ring = generations.into_iter().map(|layers| {
+            let filter = Scalable::from_layers(fpr, growth, most, layers)?;
+            // Told from the bits: a count that says "none" of some would keep them for ever.
+            let is_set = |layer: &Blocked<B>| layer.as_bytes().iter().any(|byte| *byte != 0);
+            let used = filter.layers().len() > 1 || filter.layers().iter().any(is_set);
+            Some(Generation { filter, used })
         });
         let until = window.start_of(newest.saturating_add(1));
-        Some(Windowed { spec, window, ring: ring.collect(), newest, until })
+        Some(Windowed { spec, window, ring: ring.collect::<Option<_>>()?, newest, until })
+    }
+
+    /// How many keys the newest generation takes before it needs another layer; without end where
+    /// it never does: in a window of keys, and where it has room for all keys of the window.
+    pub fn room_before_growth(&self) -> u64 {
+        self.ring.front().map_or(u64::MAX, |newest| newest.filter.room())
+    }
+
+    /// The layer that a burst would add to the newest generation now, for whoever must know its
+    /// size beforehand. `None` where there will be no more.
+    pub fn next_layer(&self) -> Option<Layer> {
+        self.ring.front()?.filter.next_layer()
+    }
+
+    /// Layers in the generation that has most of them: one, but for bursts.
+    pub fn most_layers(&self) -> usize {
+        self.ring.iter().map(|generation| generation.filter.layers().len()).max().unwrap_or(0)
+    }
+
+    /// A layer of this place, of any generation that has it: they are alike.
+    fn layer_at(&self, place: usize) -> Option<&Blocked<B>> {
+        self.ring.iter().find_map(|generation| generation.filter.layers().get(place))
+    }
+
+    /// Whether a clock went back by more than the window since the newest generation began.
+    #[inline]
+    fn is_back(&self, now: u64) -> bool {
+        let ticks = self.window.ticks().unwrap_or(u64::MAX);
+        now.saturating_add(ticks) < self.window.start_of(self.newest)
+    }
+
+    /// Fails where the clock is more than a window away from the last insert or advance: where an
+    /// insert now would find that all keys are forgotten, or that the clock went back so far that
+    /// it must have been wrong. Any time is right for a window that remembers nothing, and for
+    /// windows of keys.
+    pub fn check_clock(&self, now: u64) -> Result<(), ClockJump> {
+        let Some(ticks) = self.window.ticks() else { return Ok(()) };
+        let gone = self.generation_at(now) - self.newest > u64::from(self.window.generations());
+        if self.is_used() && (gone || self.is_back(now)) {
+            return Err(ClockJump { now, last: self.window.start_of(self.newest), ticks });
+        }
+        Ok(())
     }
 
     /// The number of the generation that a moment falls into, never before the newest.
@@ -319,13 +460,19 @@ impl<B: AsRef<[u8]>> Windowed<B> {
         self.window.generation_at(now).unwrap_or(0).max(self.newest)
     }
 
-    /// The generations that are not out of the window at this moment, newest first.
+    /// The number of generations that are not out of the window at this moment.
     #[inline]
-    fn live(&self, now: u64) -> impl Iterator<Item = &Blocked<B>> + Clone {
+    fn live_generations(&self, now: u64) -> usize {
         let passed = self.generation_at(now) - self.newest;
         let passed = usize::try_from(passed).unwrap_or(usize::MAX);
-        let live = self.ring.len().saturating_sub(passed);
-        self.ring.iter().take(live).map(|generation| &generation.filter)
+        self.ring.len().saturating_sub(passed)
+    }
+
+    /// The layers of those generations, newest first.
+    #[inline]
+    fn live(&self, now: u64) -> impl Iterator<Item = &Blocked<B>> + Clone {
+        let live = self.ring.iter().take(self.live_generations(now));
+        live.flat_map(|generation| generation.filter.layers().iter().rev())
     }
 
     fn is_used(&self) -> bool {
@@ -376,9 +523,10 @@ impl<B: AsRef<[u8]>> Windowed<B> {
         self.newest
     }
 
-    /// The generations, newest first, as of the last insert or advance.
-    pub fn generations(&self) -> impl Iterator<Item = &Blocked<B>> {
-        self.ring.iter().map(|generation| &generation.filter)
+    /// The generations, newest first, as of the last insert or advance: the layers of each, oldest
+    /// first, one but for bursts.
+    pub fn generations(&self) -> impl Iterator<Item = &[Blocked<B>]> {
+        self.ring.iter().map(|generation| generation.filter.layers())
     }
 
     /// How old the oldest possible answer is: in ticks, or in a window of keys how many were
@@ -388,7 +536,7 @@ impl<B: AsRef<[u8]>> Windowed<B> {
         if self.window.ticks().is_none() {
             return self.keys(now);
         }
-        let live = self.live(now).count();
+        let live = self.live_generations(now);
         let used = self.ring.iter().take(live).rposition(|generation| generation.used);
         let Some(back) = used else { return 0 };
         let start = self.window.start_of(self.newest.saturating_sub(back as u64));
@@ -403,12 +551,14 @@ impl<B: AsRef<[u8]>> Windowed<B> {
 
     /// Bytes in the arrays of all generations.
     pub fn bytes(&self) -> u64 {
-        self.generations().map(|generation| generation.as_bytes().len() as u64).sum()
+        self.ring.iter().map(|generation| generation.filter.bytes()).sum()
     }
 
     /// The share of bits that are set, those out of the window taken for clear.
     pub fn fill(&self, now: u64) -> f64 {
-        self.live(now).map(Blocked::fill).sum::<f64>() / self.ring.len() as f64 + 0.0
+        let bytes = |layer: &Blocked<B>| layer.as_bytes().len() as f64;
+        let ones: f64 = self.live(now).map(|layer| layer.fill() * bytes(layer)).sum();
+        ones / self.bytes() as f64 + 0.0
     }
 
     /// How many keys are inside the window, told from the bits alone; one that was remembered
@@ -422,6 +572,38 @@ impl<B: AsRef<[u8]>> Windowed<B> {
         any_of(self.live(now).map(Blocked::fpr_now))
     }
 }
+
+/// A clock that is more than a whole window away from what a [`Windowed`] has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClockJump {
+    /// What the clock says.
+    pub now: u64,
+    /// When the generation that was written last began.
+    pub last: u64,
+    /// What the window spans.
+    pub ticks: u64,
+}
+
+impl ClockJump {
+    /// Whether it went back.
+    pub fn is_back(&self) -> bool {
+        self.now < self.last
+    }
+}
+
+impl fmt::Display for ClockJump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ClockJump { now, last, ticks } = self;
+        let (apart, where_to) = (now.abs_diff(*last), if self.is_back() { "back" } else { "on" });
+        write!(
+            f,
+            "the clock went {where_to} by {apart} ticks, from {last} to {now}: more than the {ticks} that the window spans"
+        )
+    }
+}
+
+impl std::error::Error for ClockJump {}
 
 /// Answers as of the last insert or [`advance`](Windowed::advance): a question without a clock.
 ///

@@ -2,7 +2,7 @@
 
 use super::error::FormatError;
 use super::notes::{MAX_NAME, MAX_PAIR_BYTES, MAX_PAIRS, MAX_VALUE, Notes};
-use super::{ALIGN, BLOCK, FOOTER, MAGIC, NEWEST};
+use super::{ALIGN, BLOCK, FOOTER, GROWN_WINDOWS, MAGIC, NEWEST};
 use crate::filter::Kind;
 use crate::scheme::SchemeId;
 use std::collections::BTreeMap;
@@ -160,7 +160,7 @@ pub fn read_header(bytes: &[u8]) -> Result<Header, FormatError> {
         return Err(FormatError::TooNew { version, newest: NEWEST });
     }
     if version == 0 {
-        return Err(FormatError::field("version", version, "1"));
+        return Err(FormatError::field("version", version, "1 or 2"));
     }
     let kind = reader.u16()?;
     let _length = reader.u32()?;
@@ -169,6 +169,9 @@ pub fn read_header(bytes: &[u8]) -> Result<Header, FormatError> {
         return Err(FormatError::UnknownFlags { got: flags });
     }
     let kind = Kind::from_id(kind).ok_or(FormatError::UnknownKind { id: kind })?;
+    if version >= GROWN_WINDOWS && kind != Kind::Windowed {
+        return Err(FormatError::field("version", version, "1 for this kind"));
+    }
     let scheme = SchemeId(reader.u16()?);
     let scheme_data = reader.count("scheme data", MAX_SCHEME_DATA)?;
     let fingerprint = reader.u64()?;

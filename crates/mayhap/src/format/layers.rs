@@ -1,7 +1,8 @@
 //! Kinds that are made of several filters: one array for each.
 
+use super::GROWN_WINDOWS;
 use super::error::FormatError;
-use super::header::{Header, Leaf, MAX_KEYS};
+use super::header::{Header, MAX_KEYS};
 use super::kinds::{Stored, field_spec, line_params, lines, params, small, spec, wish};
 use super::writer::{Array, Outline};
 use crate::filter::{Blocked, Kind, Scalable, Sharded, Window, Windowed};
@@ -47,15 +48,21 @@ fn parts<T: AsRef<[u8]>>(
     sections: Vec<T>,
 ) -> Result<Vec<Blocked<T>>, FormatError> {
     let leaves = header.leaves.iter().zip(sections);
-    let part = |(leaf, section): (&Leaf, T)| {
-        let [capacity, fpr, keys, shape @ ..] = params::<6>(&leaf.params)?;
-        if keys > MAX_KEYS {
-            return Err(FormatError::field("keys", keys, "at most 2^56"));
-        }
-        let spec = field_spec(capacity, f64::from_bits(fpr), scheme)?;
-        lines(spec, keys, shape, section)
-    };
-    leaves.map(part).collect()
+    leaves.map(|(leaf, section)| part(&leaf.params, scheme, section)).collect()
+}
+
+/// One part, by the parameters of its array.
+fn part<T: AsRef<[u8]>>(
+    own: &[u64],
+    scheme: Native,
+    section: T,
+) -> Result<Blocked<T>, FormatError> {
+    let [capacity, fpr, keys, shape @ ..] = params::<6>(own)?;
+    if keys > MAX_KEYS {
+        return Err(FormatError::field("keys", keys, "at most 2^56"));
+    }
+    let spec = field_spec(capacity, f64::from_bits(fpr), scheme)?;
+    lines(spec, keys, shape, section)
 }
 
 /// Fails unless the header counts as many keys as the parts do.
@@ -83,7 +90,11 @@ pub(super) fn scalable<T: AsRef<[u8]>>(
     let got = format!("{} layers, growth {growth}", layers.len());
     let filter = Scalable::from_parts(spec(header, scheme)?, small("growth", growth)?, layers)
         .ok_or_else(|| {
-            FormatError::field("layers", got, "at least one, growth 2 to 1024, keys that fit")
+            FormatError::field(
+                "layers",
+                got,
+                "at least one, growth 2 to 1024, keys and capacities that fit",
+            )
         })?;
     check_keys(header, filter.keys())?;
     Ok(filter)
@@ -93,7 +104,15 @@ impl<B: AsRef<[u8]>> Stored for Windowed<B> {
     fn outline(&self) -> Outline<'_> {
         let window = self.window();
         let params = vec![window.generations().into(), window.ticks().unwrap_or(0), self.newest()];
-        let arrays = self.generations().map(array);
+        let grown = self.most_layers() > 1;
+        let arrays = (0..).zip(self.generations()).flat_map(|(place, layers)| {
+            layers.iter().map(move |layer| {
+                let mut array = array(layer);
+                // Only where a burst is remembered: all else is as in version 1.
+                array.params.extend(grown.then_some(place));
+                array
+            })
+        });
         outline(Kind::Windowed, self.spec(), self.keys(0), params, arrays)
     }
 }
@@ -108,15 +127,45 @@ pub(super) fn windowed<T: AsRef<[u8]>>(
         (count, 0) => Window::last_keys(count),
         (count, ticks) => Window::span(ticks, count),
     };
-    let generations = parts(header, scheme, sections)?;
-    let got = format!("{} filters for a window of {window}", generations.len());
+    let got = format!("{} filters for a window of {window}", sections.len());
+    let generations = generations(header, scheme, sections)?;
     let filter = Windowed::from_parts(spec(header, scheme)?, window, newest, generations)
         .ok_or_else(|| {
-            let need = "1 to 1024 of at least a tick, and one more, all alike, keys that fit";
+            let need = "1 to 1024 of at least a tick, and one more, all alike, keys and capacities that fit";
             FormatError::field("generations", got, need)
         })?;
     check_keys(header, filter.keys(0))?;
     Ok(filter)
+}
+
+/// The layers of each generation. Files of version 2 say of every array which generation it belongs
+/// to; before, there was one for each.
+fn generations<T: AsRef<[u8]>>(
+    header: &Header,
+    scheme: Native,
+    sections: Vec<T>,
+) -> Result<Vec<Vec<Blocked<T>>>, FormatError> {
+    if header.version < GROWN_WINDOWS {
+        let layers = parts(header, scheme, sections)?;
+        return Ok(layers.into_iter().map(|layer| vec![layer]).collect());
+    }
+    let wrong = |got| FormatError::field("generation of an array", got, "in order, one of several");
+    let mut generations: Vec<Vec<Blocked<T>>> = Vec::new();
+    for (leaf, section) in header.leaves.iter().zip(sections) {
+        let [own @ .., place] = params::<7>(&leaf.params)?;
+        let next = generations.len() as u64;
+        if place == next {
+            generations.push(Vec::new());
+        }
+        let layers =
+            generations.last_mut().filter(|_| place == next || place.checked_add(1) == Some(next));
+        layers.ok_or_else(|| wrong(place))?.push(part(&own, scheme, section)?);
+    }
+    // One spelling: a window without bursts is of version 1.
+    if generations.iter().all(|layers| layers.len() == 1) {
+        return Err(wrong(header.leaves.len() as u64));
+    }
+    Ok(generations)
 }
 
 /// The rule by which a hash finds its piece, the only one so far.

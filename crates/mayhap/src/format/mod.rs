@@ -27,7 +27,10 @@ pub use writer::{Array, Outline, file_bytes, write, write_range};
 const MAGIC: [u8; 8] = *b"\x89MAY\r\n\x1a\n";
 const END_MAGIC: [u8; 4] = *b"YAM\x89";
 /// The newest version there is.
-const NEWEST: u16 = 1;
+const NEWEST: u16 = GROWN_WINDOWS;
+/// The version of windows in which a generation has several layers. All else is written as version
+/// 1, so that older readers open it.
+const GROWN_WINDOWS: u16 = 2;
 /// Arrays start at multiples of this: pages of a mapped file.
 const ALIGN: u64 = 4096;
 /// Bytes under one checksum.

@@ -35,6 +35,11 @@ fn samples() -> Vec<(AnyFilter, Option<Secret>)> {
     for (filter, _) in &mut filters {
         (0..100u64).for_each(|key| _ = filter.insert_at(key, 10_000).unwrap());
     }
+    // A burst, so that a generation has several layers.
+    let mut burst = Windowed::new(spec, Window::span(3600, 3)).unwrap();
+    (0..100u64).for_each(|key| _ = burst.insert(key, 10_000));
+    assert_eq!(burst.most_layers(), 3);
+    filters.push((burst.into(), None));
     filters.push((Fuse::from_keys(spec, 0..100u64).unwrap().into(), None));
     // The first layer of either kind or none, a stash or none.
     let others = || 100..2000u64;
@@ -83,7 +88,11 @@ fn reseal(file: &mut [u8]) {
     footer[20..].copy_from_slice(&END_MAGIC);
 }
 
-/// Whatever the bytes: no panic, and what is accepted is written again as it was.
+/// The most bytes that a filter of a few kilobytes may grow to when a few keys are added.
+const FEW: u64 = 64 << 20;
+
+/// Whatever the bytes: no panic, what is accepted is written again as it was, and it can be used
+/// like any other filter, in little memory.
 fn survives(file: &[u8], secret: Option<Secret>) {
     let verified = verify(file);
     if let Ok(filter) = AnyFilter::open(file, secret) {
@@ -94,7 +103,16 @@ fn survives(file: &[u8], secret: Option<Secret>) {
         let notes = verified.expect("what decodes verifies").notes;
         assert!(filter.encode(&notes) == file, "another spelling of {filter}");
         use_it(&filter);
+        let mut copy = filter.clone();
         let _ = (filter.insert(1u64), filter.insert_at(2u64, 5), filter.insert_at(3u64, u64::MAX));
+        use_it(&filter);
+        let hashes: Vec<_> = (1000..1060u64).flat_map(|key| filter.hash(key)).collect();
+        let _ = (filter.insert_batch_at(&hashes, 10_000), filter.remove(1u64));
+        let _ = (copy.union(&filter), copy.intersect(&filter), filter.union(&copy));
+        use_it(&copy);
+        let bytes = filter.bytes().max(copy.bytes());
+        assert!(bytes < FEW, "{filter}: {bytes} bytes after a file of {}", file.len());
+        let _ = filter.clear();
         use_it(&filter);
     }
 }
@@ -166,7 +184,7 @@ fn errors_name_what_was_found() {
     assert_eq!(verify(&[]), Err(FormatError::Truncated { need: 16, have: 0 }));
 
     for (at, value, want) in [
-        (8, 2, FormatError::TooNew { version: 2, newest: 1 }),
+        (8, 3, FormatError::TooNew { version: 3, newest: 2 }),
         (16, 4, FormatError::UnknownFlags { got: 4 }),
         (10, 99, FormatError::UnknownKind { id: 99 }),
         (20, 9, FormatError::UnknownScheme { id: crate::SchemeId(9) }),

@@ -5,7 +5,7 @@ use super::header::{
     places,
 };
 use super::notes::Notes;
-use super::{BLOCK, END_MAGIC, FOOTER, NEWEST};
+use super::{BLOCK, END_MAGIC, FOOTER, GROWN_WINDOWS};
 use crate::filter::Kind;
 use crate::scheme::SchemeId;
 use std::borrow::Cow;
@@ -130,6 +130,13 @@ impl<W: Write> Write for Cut<'_, W> {
     }
 }
 
+/// The oldest version that has what is to be written.
+fn version_of(outline: &Outline<'_>) -> u16 {
+    let of_a_generation = |array: &Array<'_>| array.params.len() > 6;
+    let grown = outline.kind == Kind::Windowed && outline.arrays.iter().any(of_a_generation);
+    if grown { GROWN_WINDOWS } else { 1 }
+}
+
 /// The header, and where each array goes.
 fn lay_out(outline: &Outline<'_>, notes: &Notes) -> io::Result<(Vec<u8>, Vec<u64>)> {
     let refused = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
@@ -155,7 +162,7 @@ fn lay_out(outline: &Outline<'_>, notes: &Notes) -> io::Result<(Vec<u8>, Vec<u64
         bytes: array.bytes.len() as u64,
     });
     let header = Header {
-        version: NEWEST,
+        version: version_of(outline),
         kind: outline.kind,
         scheme: outline.scheme,
         fingerprint: outline.fingerprint,

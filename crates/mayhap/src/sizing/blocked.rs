@@ -80,7 +80,7 @@ impl BlockedShape {
 
     /// Probes a key, over all its lines.
     pub fn probes(&self) -> u32 {
-        self.lines_per_key * self.probes_per_line
+        self.lines_per_key.saturating_mul(self.probes_per_line)
     }
 
     /// The expected rate when `keys` are in.

@@ -112,7 +112,7 @@ impl FuseShape {
         let bytes = |keys: u64| Segments::for_keys(keys).map_or(0, |s| s.bytes(self.width));
         let directory = directory_bytes(shards);
         if shards == 1 {
-            return (directory + bytes(self.keys)) * 8;
+            return directory.saturating_add(bytes(self.keys)).saturating_mul(8);
         }
         // Loads are as good as normal: mean m, deviation √m. Sizes are steps, hence the sum.
         let mean = self.keys as f64 / shards as f64;
@@ -173,7 +173,8 @@ impl Segments {
 
     /// Bytes of the slots at this width: a load of eight bytes at any slot stays inside.
     pub fn bytes(&self, width: u32) -> u64 {
-        ((self.slots() * u64::from(width)).div_ceil(8) + 8).next_multiple_of(SHARD_ALIGN)
+        let bytes = self.slots().saturating_mul(u64::from(width)).div_ceil(8) + 8;
+        bytes.next_multiple_of(SHARD_ALIGN)
     }
 }
 

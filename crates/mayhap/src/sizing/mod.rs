@@ -16,8 +16,8 @@ pub use classic::ClassicShape;
 pub use fuse::{FuseShape, MAX_WIDTH};
 pub(crate) use fuse::{MAX_SEGMENT_LOG, RECORD_BYTES, SHARD_ALIGN, Segments, directory_bytes};
 pub use plan::{Layout, Plan};
-pub(crate) use scalable::any_of;
 pub use scalable::{Layer, ScalableShape};
+pub(crate) use scalable::{any_of, any_of_equal};
 pub use sharded::{MAX_SHARDS, ShardedShape, shard_capacity};
 pub use windowed::WindowedShape;
 

@@ -25,6 +25,12 @@ pub enum Layout {
         /// The parts its window is divided into.
         generations: u32,
     },
+    /// [`Windowed`](crate::Windowed) over a time in which so many keys come, evenly; in a burst its
+    /// generations grow for as long as they remember it.
+    TimeWindowed {
+        /// The parts its window is divided into.
+        generations: u32,
+    },
     /// [`Fuse`](crate::Fuse).
     Fuse,
     /// [`Sharded`](crate::Sharded).
@@ -82,6 +88,9 @@ impl Plan {
             Layout::Windowed { generations } => {
                 Shape::Windowed(WindowedShape::for_rate(keys, bits_fpr, generations))
             }
+            Layout::TimeWindowed { generations } => {
+                Shape::Windowed(WindowedShape::for_time(keys, bits_fpr, generations))
+            }
             Layout::Sharded { shards } => {
                 Shape::Sharded(ShardedShape::for_rate(keys, bits_fpr, shards))
             }
@@ -108,7 +117,7 @@ impl Plan {
             Layout::Scalable { growth } => {
                 Shape::Scalable(ScalableShape::for_bits(keys, growth, keys, bits).ok_or(refused)?)
             }
-            Layout::Windowed { generations } => {
+            Layout::Windowed { generations } | Layout::TimeWindowed { generations } => {
                 Shape::Windowed(WindowedShape::for_bits(keys, bits, generations))
             }
             Layout::Sharded { shards } => {
@@ -175,7 +184,7 @@ impl Plan {
             Shape::Blocked(shape) => shape.probes(),
             Shape::Sharded(shape) => shape.each.probes(),
             Shape::Scalable(shape) => shape.layers().next().map_or(0, |layer| layer.shape.probes()),
-            Shape::Windowed(shape) => shape.count * shape.each.probes(),
+            Shape::Windowed(shape) => shape.count.saturating_mul(shape.each.probes()),
             Shape::Fuse(_) => 3,
         }
     }
@@ -189,7 +198,7 @@ impl Plan {
             Shape::Scalable(shape) => {
                 shape.layers().next().map_or(0, |layer| layer.shape.lines_per_key)
             }
-            Shape::Windowed(shape) => shape.count * shape.each.lines_per_key,
+            Shape::Windowed(shape) => shape.count.saturating_mul(shape.each.lines_per_key),
             Shape::Fuse(_) => 3,
         }
     }

@@ -51,8 +51,19 @@ impl Layer {
     /// `None` where the end is reached: 2⁴⁸ keys, or so many that 64-bit hashes alone would take
     /// half of the target. The last layer before the end is cut to fit.
     pub fn next(fpr: f64, growth: u32, total: u64, spent: f64) -> Option<Layer> {
+        Layer::next_within(fpr, growth, total, spent, u64::MAX)
+    }
+
+    /// The same where there are never more than `most` keys.
+    pub(crate) fn next_within(
+        fpr: f64,
+        growth: u32,
+        total: u64,
+        spent: f64,
+        most: u64,
+    ) -> Option<Layer> {
         let wanted = total.saturating_mul(u64::from(growth.saturating_sub(1)));
-        let capacity = wanted.min(most_keys(fpr).saturating_sub(total));
+        let capacity = wanted.min(most_keys(fpr).min(most).saturating_sub(total));
         if capacity == 0 {
             return None;
         }
@@ -150,6 +161,12 @@ impl ScalableShape {
 pub(crate) fn any_of(chances: impl Iterator<Item = f64>) -> f64 {
     let none: f64 = chances.map(|chance| (-chance).ln_1p()).sum();
     // Not below zero, nor −0: an empty sum is −0.
+    (-none.exp_m1()).max(0.0) + 0.0
+}
+
+/// The same for `count` things of one chance, however many.
+pub(crate) fn any_of_equal(chance: f64, count: u32) -> f64 {
+    let none = f64::from(count) * (-chance).ln_1p();
     (-none.exp_m1()).max(0.0) + 0.0
 }
 

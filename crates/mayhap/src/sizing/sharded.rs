@@ -45,7 +45,7 @@ impl ShardedShape {
 
     /// The expected rate with `keys` keys in all pieces together: a stranger is asked for in one.
     pub fn fpr_at(&self, keys: u64) -> f64 {
-        self.each.fpr_at(keys.div_ceil(u64::from(self.count)))
+        self.each.fpr_at(keys.div_ceil(u64::from(self.count.max(1))))
     }
 }
 

@@ -22,6 +22,21 @@ fn strangers(filter: &Scalable, count: u64) -> u64 {
     answers.iter().map(|hit| u64::from(*hit)).sum()
 }
 
+/// Growing multiplies what is there, so what is there must be what it says.
+#[test]
+fn a_layer_that_claims_more_keys_than_its_bits_hold_is_refused() {
+    let whole = Spec::new(1000, 0.01).unwrap();
+    let layer = |capacity: u64, fpr: f64| {
+        let shape = BlockedShape::for_rate(1000, 0.0025);
+        Blocked::with_shape(Spec::new(capacity, fpr).unwrap(), shape).unwrap()
+    };
+    assert!(Scalable::from_parts(whole, 4, vec![layer(1000, 0.0025)]).is_some());
+    for (capacity, fpr) in [(1100, 0.0025), (20_000, 0.5), (1 << 40, 0.01), (1 << 48, 0.999)] {
+        let claims = vec![layer(1000, 0.0025), layer(capacity, fpr)];
+        assert!(Scalable::from_parts(whole, 4, claims).is_none(), "{capacity} at {fpr}");
+    }
+}
+
 /// Moves when the hash, the probes or the sizes of layers do.
 #[test]
 fn golden_false_positives() {
@@ -127,7 +142,8 @@ fn at_the_end(capacity: u64) -> Scalable {
     let spec = Spec::new(10, 0.01).unwrap();
     let small = BlockedShape { lines: 20, lines_per_key: 1, probes_per_line: 4 };
     let layer = |capacity| Blocked::with_shape(Spec::new(capacity, 0.01).unwrap(), small).unwrap();
-    Scalable::from_parts(spec, 4, vec![layer(capacity), layer(10)]).unwrap()
+    let layers = vec![layer(capacity), layer(10)];
+    Scalable { spec, growth: 4, layers, grow_at: 10, most: u64::MAX }
 }
 
 #[test]

@@ -72,6 +72,7 @@ fn the_rate_holds_over_all_generations_at_full_load() {
             }
             // All generations are as good as full, one of them on its way out.
             let full = each * (generations + 1);
+            assert_eq!(filter.most_layers(), 1);
             assert!(filter.keys(now) > full * 97 / 100, "{filter}");
             assert!(filter.fpr_now(now) < 1.05 * fpr, "{filter}");
             let estimate = filter.estimate(now);
@@ -80,8 +81,145 @@ fn the_rate_holds_over_all_generations_at_full_load() {
         }
         let expected = fpr * (seeds * asked) as f64;
         assert!((hits as f64) < expected + 5.0 * expected.sqrt(), "{window}: {hits}");
-        assert!((hits as f64) > 0.8 * expected, "{window}: {hits} of {expected}");
+        // Generations of time keep a part of their rate for bursts, and room.
+        let least = if window.ticks().is_some() { 0.5 } else { 0.8 };
+        assert!((hits as f64) > least * expected, "{window}: {hits} of {expected}");
     }
+}
+
+/// Whatever share of a window's keys comes at once, and whichever generations that is in.
+#[test]
+fn the_rate_holds_however_keys_arrive() {
+    let (capacity, fpr, asked) = (20_000u64, 0.01, 200_000);
+    for generations in [1u32, 4, 10, 100] {
+        let window = Window::span(100_000, generations);
+        let even = filter(capacity, fpr, 0, window).bytes();
+        // All at once; half at once and half evenly; all at once, and again when the first are
+        // just out of the window, but not yet forgotten.
+        for (name, arrivals) in [
+            ("at once", vec![(0u64, capacity)]),
+            ("half", (0..50).map(|i| (i * 1000, if i == 25 { 10_000 } else { 200 })).collect()),
+            ("twice", vec![(0, capacity), (100_001, capacity)]),
+            ("in pairs", (0..20).map(|i| (i * 50_001, capacity / 2)).collect()),
+        ] {
+            let mut filter = filter(capacity, fpr, 3, window);
+            let (mut key, mut now) = (0u64, 0);
+            for (at, count) in arrivals {
+                now = 1_000_000 + at;
+                let hashes: Vec<_> = (key..key + count).map(|key| filter.hash(key)).collect();
+                key += count;
+                filter.insert_batch(&hashes, now);
+                let mut answers = Vec::new();
+                filter.contains_batch(&hashes, now, &mut answers);
+                assert!(answers.iter().all(|found| *found), "{name}: a key is missing");
+                assert!(filter.fpr_now(now) <= 1.02 * fpr, "{generations} {name}: {filter}");
+            }
+            let hits = strangers(&filter, asked, now) as f64;
+            let expected = fpr * asked as f64;
+            assert!(hits < expected + 5.0 * expected.sqrt(), "{generations} {name}: {hits}");
+            assert!(filter.bytes() < 5 * even, "{generations} {name}: {filter}");
+            // What a burst cost is given back.
+            filter.advance(now + 300_000);
+            assert_eq!(filter.bytes(), even, "{generations} {name}");
+        }
+    }
+}
+
+#[test]
+fn past_its_capacity_the_rate_climbs_and_memory_does_not() {
+    let mut filter = filter(1000, 0.01, 0, Window::span(100, 4));
+    let hashes: Vec<_> = (0..100_000u64).map(|key| filter.hash(key)).collect();
+    filter.insert_batch(&hashes[..1000], 5);
+    let full = filter.bytes();
+    assert_eq!((filter.most_layers(), filter.room_before_growth()), (3, u64::MAX));
+    assert!(filter.fpr_now(5) <= 0.01);
+    filter.insert_batch(&hashes, 5);
+    assert_eq!((filter.bytes(), filter.next_layer()), (full, None));
+    assert!(filter.fpr_now(5) > 0.5);
+    assert!(hashes.iter().all(|hash| filter.contains_hash(*hash, 5)));
+}
+
+#[test]
+fn the_next_layer_of_a_burst_is_known_beforehand() {
+    let mut timed = filter(1000, 0.01, 0, Window::span(100, 4));
+    let mut key = 0u64;
+    for layers in 1..MAX_GENERATION_LAYERS {
+        while timed.room_before_growth() > 0 {
+            timed.insert(key, 5);
+            key += 1;
+        }
+        assert_eq!(timed.most_layers(), layers);
+        let (next, before) = (timed.next_layer().unwrap(), timed.bytes());
+        timed.try_grow().unwrap();
+        assert_eq!(timed.bytes() - before, next.shape.bits() / 8);
+        assert_eq!(timed.room_before_growth() == u64::MAX, layers == 2);
+    }
+    let mut counted = filter(1000, 0.01, 0, Window::last_keys(4));
+    (0..5000u64).for_each(|key| _ = counted.insert(key, 0));
+    assert_eq!((counted.most_layers(), counted.room_before_growth()), (1, u64::MAX));
+    counted.try_grow().unwrap();
+    assert_eq!(counted.most_layers(), 1);
+}
+
+#[test]
+fn bursts_merge_by_time_and_do_not_intersect() {
+    let window = Window::span(100, 4);
+    let spec = |keys: std::ops::Range<u64>, now| {
+        let mut made = filter(1000, 0.01, 0, window);
+        keys.for_each(|key| _ = made.insert(key, now));
+        made
+    };
+    let (burst, few) = (spec(0..900, 5), spec(2000..2100, 40));
+    for (mut ours, theirs) in [(burst.clone(), &few), (few.clone(), &burst)] {
+        ours.union(theirs).unwrap();
+        assert!((0..900).chain(2000..2100).all(|key| ours.contains(key, 45)));
+        assert!((0..900).filter(|key| ours.contains(*key, 130)).count() < 40);
+        assert_eq!(ours.most_layers(), 3);
+        let error = ours.intersect(theirs).unwrap_err();
+        assert!(error.what.starts_with("layers of a generation"), "{error}");
+    }
+    let mut both = burst.clone();
+    both.union(&spec(3000..3900, 5)).unwrap();
+    assert!((0..900).chain(3000..3900).all(|key| both.contains(key, 5)));
+}
+
+#[test]
+fn clocks_that_jump_are_noticed_and_heal() {
+    let window = Window::span(100, 4);
+    let mut seen = filter(1000, NEVER, 0, window);
+    assert_eq!(seen.check_clock(1 << 50), Ok(())); // nothing to lose
+    seen.insert("ada", 10_000);
+    for fine in [9_900, 9_999, 10_000, 10_100, 10_124] {
+        assert_eq!(seen.check_clock(fine), Ok(()), "{fine}");
+    }
+    let on = seen.check_clock(10_125).unwrap_err();
+    let back = seen.check_clock(9_899).unwrap_err();
+    assert_eq!((on.is_back(), back.is_back()), (false, true));
+    assert_eq!(
+        back.to_string(),
+        "the clock went back by 101 ticks, from 10000 to 9899: more than the 100 that the window spans"
+    );
+    // Ten years ahead for one key.
+    seen.insert("eve", 10_000_000);
+    assert!(!seen.contains("ada", 0) && seen.contains("eve", 0));
+    for now in 10_001..10_200 {
+        seen.insert(now, now);
+    }
+    assert!(!seen.contains("eve", 10_199), "remembered for good");
+    assert!((10_100..10_200).all(|key: u64| seen.contains(key, 10_199)));
+    assert!(!seen.contains(10_010u64, 10_199));
+    // A step of less than the window stands still.
+    seen.insert("bob", 10_120);
+    assert!(seen.contains("bob", 10_299) && seen.contains(10_150u64, 10_199));
+    // Put right by hand, and nothing is lost.
+    seen.set_clock(500);
+    assert!(seen.contains("bob", 500) && !seen.contains("bob", 626));
+    let mut counted = filter(100, NEVER, 0, Window::last_keys(4));
+    counted.insert("ada", 5);
+    counted.set_clock(1 << 60);
+    assert_eq!(counted.check_clock(u64::MAX), Ok(()));
+    counted.insert("eve", u64::MAX);
+    assert!(counted.contains("ada", 0) && counted.contains("eve", 0));
 }
 
 #[test]
@@ -221,7 +359,7 @@ fn unlike_windows_do_not_merge() {
 #[test]
 fn intersection_keeps_what_both_remember() {
     for window in [Window::span(100, 2), Window::last_keys(2)] {
-        let (mut a, mut b) = (filter(1000, 0.01, 0, window), filter(1000, 0.01, 0, window));
+        let (mut a, mut b) = (filter(1300, 0.01, 0, window), filter(1300, 0.01, 0, window));
         (0..600u64).for_each(|key| _ = a.insert(key, 1000));
         (0..200u64).for_each(|key| _ = b.insert(key + 2000, 960));
         (300..900u64).for_each(|key| _ = b.insert(key, 1060)); // another generation than in a
@@ -247,7 +385,7 @@ fn parts_make_the_whole_again() {
     for window in [Window::span(100, 4), Window::last_keys(4)] {
         let mut filter = filter(100, NEVER, 0, window);
         (0..300u64).for_each(|key| _ = filter.insert(key, key));
-        let parts: Vec<_> = filter.generations().cloned().collect();
+        let parts: Vec<_> = filter.generations().map(<[_]>::to_vec).collect();
         let again = |newest, parts| Windowed::from_parts(filter.spec(), window, newest, parts);
         let same = again(filter.newest(), parts.clone()).unwrap();
         assert_eq!(same.to_string(), filter.to_string());
@@ -263,7 +401,7 @@ fn parts_make_the_whole_again() {
         assert!(Windowed::from_parts(spec, window, 0, parts.clone()).is_none());
         // Any number is a generation.
         let mut last = again(u64::MAX, parts).unwrap();
-        (0..300u64).for_each(|key| _ = last.insert(key, key));
+        (0..300u64).for_each(|key| _ = last.insert(key, u64::MAX));
         assert!(last.contains(299u64, u64::MAX));
         last.advance(u64::MAX);
         assert!(last.contains(299u64, 0));
@@ -274,6 +412,7 @@ fn parts_make_the_whole_again() {
 fn it_says_what_it_is() {
     let said = filter(100, 0.01, 0, Window::span(3600, 4)).to_string();
     let want = "windowed: 0 keys, made for 100 in 3600 ticks in 4 generations, 320 bytes, ";
+    println!("{said}");
     assert!(said.starts_with(want), "{said}");
 }
 
@@ -355,10 +494,12 @@ proptest! {
         let mut filter = filter(100, NEVER, 0, window);
         // The clock as it should be, and when each key came last.
         let (mut clock, mut now) = (0, start);
+        // A clock that goes back by more than the window is another matter.
+        let least = |clock: u64| clock.saturating_sub(ticks);
         let mut last = HashMap::new();
         let gone = |age: u64| age * u64::from(generations) >= ticks * u64::from(generations + 1);
         for (key, step, insert) in steps {
-            now = now.saturating_add_signed(step);
+            now = now.saturating_add_signed(step).max(least(clock));
             let moment = clock.max(now);
             let age = last.get(&key).map(|came| moment - came);
             let hit = filter.contains(key, now);
@@ -397,8 +538,8 @@ proptest! {
             prop_assert_eq!(&new, &looped);
             let count = looped.iter().filter(|new| **new).count() as u64;
             prop_assert_eq!(counted.insert_batch(&hashes, now), count);
-            prop_assert!(one.generations().map(Blocked::as_bytes)
-                .eq(all.generations().map(Blocked::as_bytes)));
+            prop_assert!(one.generations().flatten().map(Blocked::as_bytes)
+                .eq(all.generations().flatten().map(Blocked::as_bytes)));
             let asked: Vec<_> = (0..1000u64).map(|key| all.hash(key)).collect();
             for now in [now, now + 7, now + 30] {
                 all.contains_batch(&asked, now, &mut answers);
