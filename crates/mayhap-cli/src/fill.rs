@@ -46,6 +46,7 @@ pub fn fill(filter: AnyFilter, reading: &Reading, memory: MaxMemory) -> anyhow::
         mut filter => {
             let scheme = filter.scheme().unwrap_or_default();
             let tally = insert_in_order(scheme, reading, |hashes| {
+                check_burst(&filter, hashes.len() as u64, memory)?;
                 filter.insert_batch_at(hashes, now_ms())?;
                 Ok(())
             })?;
@@ -140,6 +141,18 @@ impl Task for Integers {
 
     fn key(&self, out: &mut Vec<Option<u64>>, key: &[u8]) {
         out.push(key.try_into().ok().map(u64::from_le_bytes));
+    }
+}
+
+/// Fails before a burst in a window of time would take more memory than it may.
+pub fn check_burst(filter: &AnyFilter, more: u64, memory: MaxMemory) -> anyhow::Result<()> {
+    let AnyFilter::Windowed(window) = filter else { return Ok(()) };
+    match window.next_layer() {
+        Some(next) if window.room_before_growth() < more => {
+            let bytes = window.bytes().saturating_add(next.shape.bits() / 8);
+            memory.check(bytes, window.keys(0).saturating_add(more))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -1,11 +1,15 @@
 //! The one place where a filter's file is opened: to be asked, or to be changed.
 
+use crate::clock::{date, now_ms};
+use crate::numbers::spoken;
+use crate::print;
 use crate::secret::KeyFile;
 use mayhap::format::{Header, Section, read_header};
 use mayhap::{AnyFilter, SchemeId, Secret};
 use mayhap_store::map::{self, Check, MapError, Mapped};
 use mayhap_store::memory::Budget;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A filter where it lies: mapped, so that it opens at once and takes little memory.
 pub struct FilterFile {
@@ -40,7 +44,34 @@ pub fn load(
     let header = read_header(mapped.as_ref()).map_err(format)?;
     let secret =
         if header.is_keyed() || key_file.is_named() { Some(key_file.read(path)?) } else { None };
-    Ok(map::load_mapped(mapped, path, secret, budget)?)
+    let (filter, header) = map::load_mapped(mapped, path, secret, budget)?;
+    warn_of_jump(&filter, path);
+    Ok((filter, header))
+}
+
+/// Say so where a window of time and the clock are more than the window apart: one of them may be
+/// wrong, and a key added now would make the difference last.
+fn warn_of_jump(filter: &AnyFilter, path: &Path) {
+    let AnyFilter::Windowed(window) = filter else { return };
+    let Err(jump) = window.check_clock(now_ms()) else { return };
+    let path = path.display();
+    let [last, now] = [jump.last, jump.now].map(|ms| date(ms / 1000));
+    let span = spoken(Duration::from_millis(jump.ticks));
+    if jump.is_back() {
+        print::warning(
+            &format!(
+                "{path}: its window was last written at {last}, and the clock says {now}: it was ahead then, or is behind now. The window goes on from now, and what it remembers stays for {span} more"
+            ),
+            Some("nothing is lost; if the clock is wrong now, set it before adding more keys"),
+        );
+    } else {
+        print::warning(
+            &format!(
+                "{path}: its window was last written at {last}, and the clock says {now}: all it remembers is more than {span} old, and forgotten"
+            ),
+            Some("if the clock is wrong, set it and put back a copy of the file"),
+        );
+    }
 }
 
 /// Check every byte of a file, whoever has its secret.

@@ -118,9 +118,9 @@ pub fn overfull<B: AsRef<[u8]>>(filter: &AnyFilter<B>) -> Option<(String, String
     }
     let now = rate_now(filter);
     if let AnyFilter::Windowed(window) = filter {
-        // Its generations fill one after another, so that a burst can be too much for one.
-        let burst = now > 1.1 * asked;
-        return burst.then(|| crowded(keys, capacity, window.window().generations(), now, asked));
+        // Bursts are given room, so that it takes more keys than were planned for.
+        let crowd = now > 1.1 * asked;
+        return crowd.then(|| crowded(keys, capacity, window.window().generations(), now, asked));
     }
     if keys <= capacity || now <= asked {
         return None;
@@ -147,14 +147,13 @@ pub fn overfull<B: AsRef<[u8]>>(filter: &AnyFilter<B>) -> Option<(String, String
 }
 
 fn crowded(keys: u64, capacity: u64, generations: u32, now: f64, asked: f64) -> (String, String) {
-    let each = grouped(capacity.div_ceil(u64::from(generations.max(1))));
     let what = format!(
-        "crowded: {} keys in the window, planned for {}, {each} in each of its {generations} parts; \
+        "crowded: {} keys in the {generations} parts of the window, planned for {}; \
          the rate is {} now, {} was asked for, until they are forgotten. No key is lost",
         grouped(keys),
         grouped(capacity),
         percent(now),
         percent(asked)
     );
-    (what, "where keys come in bursts, build it with a larger -n or --window".to_owned())
+    (what, "where so many keys come in the time, build it with a larger -n or --window".to_owned())
 }

@@ -79,9 +79,16 @@ impl Part {
                 let newest = filter.layers().last();
                 newest.map_or(0, |newest| left(newest.spec().capacity(), newest.keys()))
             }
-            Part::Native(AnyFilter::Windowed(_)) => u64::MAX,
+            Part::Native(AnyFilter::Windowed(filter)) => filter.room_before_growth(),
             Part::Native(filter) => left(filter.capacity(), filter.keys()),
             Part::Compat(chain) => chain.links().last().map_or(0, Link::room),
+        }
+    }
+
+    /// Let a window begin the generation of this moment, which has room of its own.
+    fn advance(&mut self, now_ms: u64) {
+        if let Part::Native(AnyFilter::Windowed(filter)) = self {
+            filter.advance(now_ms);
         }
     }
 
@@ -91,6 +98,14 @@ impl Part {
             Part::Native(AnyFilter::Scalable(filter)) => {
                 let next = filter.next_layer().ok_or(CommandError::NO_ROOM_TO_GROW)?;
                 if next.shape.bits() / 8 > room_bytes {
+                    return Err(CommandError::NO_ROOM_TO_GROW);
+                }
+                filter.try_grow().map_err(|_| CommandError::NO_ROOM_TO_GROW)
+            }
+            // A burst in a window of time.
+            Part::Native(AnyFilter::Windowed(filter)) => {
+                let next = filter.next_layer().map_or(0, |next| next.shape.bits() / 8);
+                if next > room_bytes {
                     return Err(CommandError::NO_ROOM_TO_GROW);
                 }
                 filter.try_grow().map_err(|_| CommandError::NO_ROOM_TO_GROW)
@@ -108,8 +123,9 @@ impl Part {
     /// Add one item. Whether it was certainly new.
     #[inline]
     pub fn add(&mut self, item: &[u8], now_ms: u64, room_bytes: u64) -> Result<bool, CommandError> {
+        self.advance(now_ms);
         if self.room() == 0 {
-            if self.contains(item, now_ms) && !self.counts() {
+            if self.contains(item, now_ms) && !self.remembers_anew() {
                 return Ok(false);
             }
             self.grow(room_bytes)?;
@@ -129,6 +145,7 @@ impl Part {
     pub fn add_many(&mut self, items: &[&[u8]], now_ms: u64, room_bytes: u64) -> Added {
         let mut added = Added { new: Vec::with_capacity(items.len()), stopped: None };
         let (mut rest, mut new) = (items, Vec::new());
+        self.advance(now_ms);
         while let Some(first) = rest.first() {
             let room = usize::try_from(self.room()).unwrap_or(usize::MAX);
             let one_by_one = room == 0 || rest.len() == 1 || !self.hashes();

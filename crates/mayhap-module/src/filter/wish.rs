@@ -81,7 +81,11 @@ impl Wish {
                 if !(1..=1024).contains(&window.generations()) {
                     return Err(CommandError::text("ERR GENERATIONS must be 1 to 1024"));
                 }
-                WindowedShape::for_rate(capacity, self.fpr, window.generations()).bits() as f64
+                let sized = match window.ticks() {
+                    Some(_) => WindowedShape::for_time,
+                    None => WindowedShape::for_rate,
+                };
+                sized(capacity, self.fpr, window.generations()).bits() as f64
             }
             (Shape::Compat, _) => {
                 let bits_per_entry = (self.fpr / 2.0).ln().abs() / std::f64::consts::LN_2.powi(2);

@@ -227,6 +227,36 @@ fn windows_forget_and_counting_gives_up() {
 }
 
 #[test]
+fn windows_keep_their_rate_in_bursts_and_survive_wrong_clocks() {
+    let mut keys = Memory { now_ms: 1_000_000_000, ..Memory::default() };
+    let items = |range: std::ops::Range<u32>| {
+        range.map(|item| item.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    keys.say("bf.reserve hour 0.01 400 WINDOW 3600").unwrap();
+    keys.say(&format!("bf.madd hour {}", items(0..300))).unwrap();
+    (300..400).for_each(|item| _ = keys.say(&format!("bf.add hour {item}")).unwrap());
+    let found = |keys: &mut Memory, range| {
+        let reply = keys.say(&format!("bf.mexists hour {}", items(range))).unwrap();
+        let Reply::Bools(found) = reply else { panic!("no answers") };
+        found.iter().filter(|found| **found).count()
+    };
+    assert_eq!(found(&mut keys, 0..400), 400);
+    assert!(found(&mut keys, 1000..3000) < 60); // 1% are 20; without growing a third
+    let dump = dumps(&mut keys);
+    assert!(!dump.is_empty());
+
+    // A clock that is ten years ahead for one item.
+    let ten_years = 10 * 365 * 86_400_000;
+    keys.now_ms += ten_years;
+    keys.say("bf.add hour eve").unwrap();
+    keys.now_ms -= ten_years;
+    keys.say("bf.add hour bob").unwrap();
+    assert_eq!(keys.say("bf.mexists hour eve bob"), Ok(Reply::Bools(vec![true, true])));
+    keys.now_ms += 3_600_000 + 900_001;
+    assert_eq!(keys.say("bf.mexists hour eve bob"), Ok(Reply::Bools(vec![false, false])));
+}
+
+#[test]
 fn merging_is_all_or_nothing() {
     let mut keys = Memory::default();
     keys.say("bf.madd a 1 2").unwrap();

@@ -90,6 +90,12 @@ impl Wish {
     pub fn check_memory(&self, memory: MaxMemory) -> anyhow::Result<()> {
         let pieces = self.shards.map(|shards| Layout::Sharded { shards });
         let layout = pieces.or_else(|| self.kind.layout(self.window.generations()));
+        let layout = layout.map(|layout| match layout {
+            Layout::Windowed { generations } if self.window.ticks().is_some() => {
+                Layout::TimeWindowed { generations }
+            }
+            other => other,
+        });
         let Some(layout) = layout else { return Ok(()) };
         if self.kind == KindArg::Fuse && self.capacity == 0 {
             return Ok(());
@@ -142,9 +148,14 @@ impl Wish {
 
 /// How the bits are laid out.
 fn layout(build: &Build, kind: KindArg) -> Option<Layout> {
-    match build.shards {
-        Some(shards) => Some(Layout::Sharded { shards }),
-        None => kind.layout(build.generations()),
+    match (build.shards, kind.layout(build.generations())) {
+        (Some(shards), _) => Some(Layout::Sharded { shards }),
+        (None, Some(Layout::Windowed { generations }))
+            if matches!(build.window, Some(Span::Time(_))) =>
+        {
+            Some(Layout::TimeWindowed { generations })
+        }
+        (None, layout) => layout,
     }
 }
 
@@ -166,10 +177,7 @@ fn capacity(
         return Ok(Plan::for_keys(layout, fpr, bytes)?.keys());
     }
     if reading.is_rereadable() {
-        let keys = count(reading, globals)?.max(1);
-        // All keys of now come into one part of a window of time, which must have room for them.
-        let parts = if build.window.is_some() { build.generations() } else { 1 };
-        return Ok(keys.saturating_mul(parts.into()));
+        return Ok(count(reading, globals)?.max(1));
     }
     if let Some(bytes) = build.memory {
         return Ok(Plan::for_keys(layout, RATE, bytes)?.keys());
@@ -250,7 +258,10 @@ fn rate_in(layout: Layout, keys: u64, bytes: u64) -> Result<f64, SpecError> {
     };
     // With more memory than keys can use: the lowest rate there is.
     fpr = fpr.max(MIN_FPR).max(2.0 * hash_floor(keys));
-    if matches!(layout, Layout::Windowed { .. } | Layout::Scalable { .. }) {
+    if matches!(
+        layout,
+        Layout::Windowed { .. } | Layout::TimeWindowed { .. } | Layout::Scalable { .. }
+    ) {
         // These are laid out by rate alone, in whole lines: a little more rate, until they fit.
         while fpr < 0.99 && Plan::for_rate(layout, keys, fpr)?.bytes() > bytes {
             fpr *= 1.01;

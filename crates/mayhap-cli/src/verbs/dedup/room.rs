@@ -35,7 +35,8 @@ impl Room {
         let spec = Spec::new(keys, rate)?;
         let growing = Layout::Scalable { growth: GROWTH };
         let layout = match (dedup.window, self) {
-            (Some(_), _) => Layout::Windowed { generations: GENERATIONS },
+            (Some(Span::Keys(_)), _) => Layout::Windowed { generations: GENERATIONS },
+            (Some(Span::Time(_)), _) => Layout::TimeWindowed { generations: GENERATIONS },
             // A state takes in the lines of runs to come.
             (None, Room::Known(_)) if dedup.state.is_none() => Layout::Blocked,
             _ => growing,

@@ -2,7 +2,7 @@
 
 use crate::budget::MaxMemory;
 use crate::clock::now_ms;
-use crate::fill::check_growth;
+use crate::fill::{check_burst, check_growth};
 use crate::outcome::rate_now;
 use mayhap::{AnyFilter, Hash};
 use mayhap_store::exact::{ExactSet, Hashing128};
@@ -82,6 +82,7 @@ impl Seen for Filtered {
         if let AnyFilter::Scalable(filter) = &self.filter {
             check_growth(filter, hashes.len() as u64, self.max_memory)?;
         }
+        check_burst(&self.filter, hashes.len() as u64, self.max_memory)?;
         insert_new(&mut self.filter, hashes, new)
     }
 
