@@ -6,7 +6,7 @@ mod incoming;
 mod part;
 mod wish;
 
-pub use about::About;
+pub use about::{About, LayerInfo};
 pub use dump::{Chunker, DumpError, Head, MAX_CHUNK_BYTES, make_room};
 pub use incoming::Incoming;
 pub use part::{Added, Part};

@@ -3,6 +3,7 @@
 pub mod add;
 pub mod ask;
 pub mod create;
+pub mod debug;
 pub mod info;
 pub mod merge;
 pub mod options;

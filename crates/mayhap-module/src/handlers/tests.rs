@@ -17,7 +17,7 @@ fn replica_of(keys: &Memory) -> Memory {
     let mut replica = Memory { now_ms: 77, ..Memory::default() };
     replica.settings.error_rate = 0.2;
     replica.settings.initial_size = 7;
-    replica.settings.expansion = 2;
+    replica.settings.expansion = Some(2);
     for words in &keys.replicated {
         if words[0] == b"PEXPIREAT" {
             continue;

@@ -112,7 +112,11 @@ fn errors_are_those_clients_expect() {
                 ("BF.RESERVE n 0.1 x", "ERR bad capacity"),
                 ("BF.RESERVE n 0.1 0", "ERR capacity must be in the range [1, 1073741824]"),
                 ("BF.RESERVE n 0.1 9 EXPANSION", "ERR no expansion"),
-                ("BF.RESERVE n 0.1 9 EXPANSION -1", "ERR bad expansion"),
+                ("BF.RESERVE n 0.1 9 EXPANSION x", "ERR bad expansion"),
+                (
+                    "BF.RESERVE n 0.1 9 EXPANSION -1",
+                    "ERR expansion must be in the range [0, 32768]",
+                ),
                 ("BF.RESERVE n 0.1 9 NONSCALING EXPANSION 2", "Nonscaling filters cannot expand"),
                 ("BF.RESERVE k 0.1 9", "ERR item exists"),
                 ("BF.INSERT n NOCREATE ITEMS a", "ERR not found"),
@@ -120,6 +124,10 @@ fn errors_are_those_clients_expect() {
                 ("BF.INSERT n ERROR x ITEMS a", "Bad error rate"),
                 ("BF.INSERT n CAPACITY x ITEMS a", "Bad capacity"),
                 ("BF.INSERT n EXPANSION x ITEMS a", "Bad expansion"),
+                (
+                    "BF.INSERT n ERROR 0.5 EXPANSION",
+                    "ERR wrong number of arguments for 'bf.insert' command",
+                ),
                 ("BF.INFO n", "ERR not found"),
                 ("BF.INFO k foo", "Invalid information value"),
                 ("BF.SCANDUMP n 0", "ERR not found"),
