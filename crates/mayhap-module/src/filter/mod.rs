@@ -284,7 +284,11 @@ impl Filter {
 
     /// Offer the memory of its arrays to a server that tidies its heap.
     pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
-        let State::Ready(main, beside) = &mut self.state else { return };
+        let (main, beside) = match &mut self.state {
+            State::Ready(main, beside) => (main, beside),
+            State::Loading(incoming) => return incoming.move_arrays(mover),
+        };
+        mover.relocate(beside);
         for part in std::iter::once(main).chain(beside) {
             match part {
                 Part::Native(filter) => filter.move_arrays(mover),
