@@ -130,6 +130,11 @@ impl Filter {
         Ok(answers)
     }
 
+    /// Bytes of the layer it would grow by; `None` where it does not grow.
+    pub fn growth_bytes(&self) -> Option<u64> {
+        self.main().ok()?.growth_bytes()
+    }
+
     /// Whether the next item that is new makes it grow, or is refused.
     pub fn is_full(&self) -> bool {
         self.main().is_ok_and(|main| main.room() == 0)

@@ -8,6 +8,7 @@ pub mod info;
 pub mod merge;
 pub mod options;
 pub mod remove;
+mod room;
 pub mod transfer;
 pub mod unseen;
 

@@ -146,7 +146,7 @@ fn errors_are_those_clients_expect() {
                 let name = format!("BF.{}", command.name);
                 let line = match command.name {
                     "RESERVE" => "text 0.01 100",
-                    "INFO" | "CARD" | "CLEAR" => "text",
+                    "INFO" | "CARD" | "CLEAR" | "DEBUG" => "text",
                     "SCANDUMP" => "text 0",
                     "LOADCHUNK" => "text 1 x",
                     "INSERT" | "MEXISTSANY" => "text ITEMS a",
@@ -188,7 +188,7 @@ fn the_server_knows_every_row() {
                 client.say("ACL CAT bloom").array().into_iter().map(Value::text).collect();
             rows.sort();
             let mut names: Vec<String> =
-                COMMANDS.iter().map(|row| format!("BF.{}", row.name)).collect();
+                COMMANDS.iter().map(|row| format!("bf.{}", row.name.to_lowercase())).collect();
             names.sort();
             assert_eq!(rows, names);
             client.say("ACL SETUSER reader on nopass ~* +@bloom -@write");
@@ -222,7 +222,7 @@ fn settings_come_from_arguments_and_config() {
         assert_eq!(client.say("MH.INFO l CAPACITY"), Value::ints(&[50]));
         assert_eq!(client.say("CONFIG SET mayhap.max-filter-bytes 1mb"), Value::ok());
         let none = "ERR Insufficient memory to create filter";
-        assert_eq!(client.say("MH.RESERVE big 0.01 10000000").error(), none);
+        assert!(client.say("MH.RESERVE big 0.01 10000000").error().starts_with(none));
         assert_eq!(client.say("CONFIG SET mayhap.compat yes"), Value::ok());
         client.say("MH.ADD theirs a");
         let full = client.say("MH.INFO theirs FULL").array();
