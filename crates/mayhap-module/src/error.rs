@@ -26,11 +26,10 @@ impl CommandError {
     pub const EXISTS: CommandError = CommandError::text("ERR item exists");
     /// A filter that may not grow.
     pub const FULL: CommandError = CommandError::text("ERR non scaling filter is full");
-    /// A filter that cannot grow.
-    pub const NO_ROOM_TO_GROW: CommandError = CommandError::text(
-        "ERR problem inserting into filter: the next layer would exceed mayhap.max-filter-bytes or the memory of the server",
-    );
-    /// A filter that cannot be made.
+    /// A filter that cannot grow for want of memory; handlers tell more.
+    pub const NO_ROOM_TO_GROW: CommandError =
+        CommandError::text("ERR problem inserting into filter");
+    /// A filter that cannot be made for want of memory; handlers tell more.
     pub const NO_MEMORY: CommandError =
         CommandError::text("ERR Insufficient memory to create filter");
     /// A dump that is none.

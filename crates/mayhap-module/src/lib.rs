@@ -13,6 +13,7 @@
 #![deny(unsafe_code)]
 
 mod args;
+mod arguments;
 mod error;
 #[allow(unsafe_code, reason = "the room where the server's pointers end")]
 pub mod ffi;
@@ -29,4 +30,4 @@ pub use error::CommandError;
 pub use filter::Filter;
 pub use keyspace::{Clock, Keyspace, Replicate};
 pub use reply::Reply;
-pub use settings::Settings;
+pub use settings::{Cuckoo, Replies, Settings};

@@ -1,7 +1,8 @@
 //! Every command, one row each. Arity, key positions, flags, `COMMAND DOCS` and
 //! `docs/COMMANDS.md` are read from here; a fact is written nowhere else.
 
-use crate::handlers::{add, ask, create, info, merge, remove, transfer, unseen};
+use crate::args::is;
+use crate::handlers::{add, ask, create, debug, info, merge, remove, transfer, unseen};
 use crate::{Args, CommandError, Keyspace, Reply};
 use std::fmt::Write;
 
@@ -32,7 +33,7 @@ pub struct Command {
 pub enum Arg {
     /// A key.
     Key(&'static str),
-    /// One or more keys, up to the word that ends them or the end.
+    /// One or more keys that are only read, up to the word that ends them or the end.
     Keys(&'static str),
     /// One value.
     One(&'static str, Value),
@@ -42,6 +43,8 @@ pub enum Arg {
     Word(&'static str),
     /// A word that may be there.
     Flag(&'static str),
+    /// A last word that may be there; without it the command only reads.
+    WriteFlag(&'static str),
     /// A word with a value that may be there.
     Option(&'static str, &'static str, Value),
     /// One of several words, or none.
@@ -82,6 +85,19 @@ impl Flag {
             Flag::Fast => "fast",
         }
     }
+}
+
+/// What a command does with a key: what ACL rules such as `%R~*` and `%W~*` are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reads it.
+    Read,
+    /// Creates it or adds to it.
+    Write,
+    /// Removes from it.
+    Delete,
+    /// Answers from it and adds to it.
+    ReadWrite,
 }
 
 /// Where a command comes from.
@@ -220,6 +236,15 @@ pub const COMMANDS: &[Command] = &[
         run: info::card,
     },
     Command {
+        name: "DEBUG",
+        args: &[KEY],
+        flags: READS,
+        cost: "O(l), l = layers",
+        about: "The items counted in, and a line for each layer: bytes, bits, hashes, capacity, items, rate.",
+        origin: Origin::Compatible,
+        run: debug::debug,
+    },
+    Command {
         name: "SCANDUMP",
         args: &[KEY, Arg::One("iterator", Value::Integer)],
         flags: &[Flag::ReadOnly],
@@ -275,12 +300,21 @@ pub const COMMANDS: &[Command] = &[
     },
     Command {
         name: "UNSEEN",
-        args: &[KEY, Arg::Items, Arg::Flag("MARK")],
+        args: &[KEY, Arg::Items, Arg::WriteFlag("MARK")],
         flags: WRITES,
         cost: "O(n·l), n = items, l = layers",
         about: "Those of the items that are certainly not in; with MARK they are added in the same step.",
         origin: Origin::Ours,
         run: unseen::unseen,
+    },
+    Command {
+        name: "UNSEEN_RO",
+        args: &[KEY, Arg::Items],
+        flags: READS,
+        cost: "O(n·l), n = items, l = layers",
+        about: "BF.UNSEEN without MARK, for replicas and for users who may not write.",
+        origin: Origin::Ours,
+        run: unseen::unseen_ro,
     },
 ];
 
@@ -298,9 +332,11 @@ impl Command {
             match (self.args[at], more) {
                 (Arg::Key(_) | Arg::One(..) | Arg::Word(_), _) => least += 1,
                 (Arg::Keys(_) | Arg::Items, _) => (least, more) = (least + 1, None),
-                (Arg::Flag(_) | Arg::OneOf(..), Some(known)) => more = Some(known + 1),
+                (Arg::Flag(_) | Arg::WriteFlag(_) | Arg::OneOf(..), Some(known)) => {
+                    more = Some(known + 1);
+                }
                 (Arg::Option(..), Some(known)) => more = Some(known + 2),
-                (Arg::Flag(_) | Arg::OneOf(..) | Arg::Option(..), None) => {}
+                (Arg::Flag(_) | Arg::WriteFlag(_) | Arg::OneOf(..) | Arg::Option(..), None) => {}
             }
             at += 1;
         }
@@ -317,10 +353,17 @@ impl Command {
         least <= words && words <= most
     }
 
-    /// Whether only the command itself can tell where its keys end. Elsewhere there is one, which
-    /// comes first.
+    /// Whether only the command itself can tell where its keys end, or what it does with them.
+    /// Elsewhere there is one, which comes first.
     pub const fn must_be_asked(&self) -> bool {
-        matches!(self.args, [Arg::Keys(_), ..] | [_, Arg::Keys(_), ..])
+        let mut at = 0;
+        while at < self.args.len() {
+            if matches!(self.args[at], Arg::Keys(_) | Arg::WriteFlag(_)) {
+                return true;
+            }
+            at += 1;
+        }
+        false
     }
 
     /// Where its keys are in this very command.
@@ -329,11 +372,43 @@ impl Command {
             [Arg::Keys(_), ..] => 1..ask::keys_and_items(args).map_or(1, |(count, _)| count + 1),
             [Arg::Key(_), Arg::Keys(_), Arg::Flag(word)] => {
                 let last = args.count().saturating_sub(1);
-                let ends = args.count() > 3 && crate::args::is(args.word(last), word);
+                let ends = args.count() > 3 && is(args.word(last), word);
                 1..args.count() - usize::from(ends)
             }
             _ => 1..2,
         }
+    }
+
+    /// What it does with the key of this argument, at most.
+    pub fn access(&self, arg: &Arg) -> Access {
+        match arg {
+            Arg::Keys(_) => Access::Read,
+            _ if !self.writes() => Access::Read,
+            _ if self.write_flag().is_some() => Access::ReadWrite,
+            _ if self.flags.contains(&Flag::DenyOom) => Access::Write,
+            _ => Access::Delete,
+        }
+    }
+
+    /// What this very command does with the key at this place.
+    pub fn access_at(&self, place: usize, args: &Args<'_>) -> Access {
+        let last = args.count().saturating_sub(1);
+        match (self.args.get(place - 1), self.write_flag()) {
+            // As the handler has it: the word is a flag only after a key and an item.
+            (Some(Arg::Key(_)), Some(word)) if last < 3 || !is(args.word(last), word) => {
+                Access::Read
+            }
+            (Some(arg @ Arg::Key(_)), _) => self.access(arg),
+            _ => Access::Read, // of a list of keys
+        }
+    }
+
+    /// The word without which it only reads.
+    fn write_flag(&self) -> Option<&'static str> {
+        self.args.iter().find_map(|arg| match arg {
+            Arg::WriteFlag(word) => Some(*word),
+            _ => None,
+        })
     }
 
     /// Whether it may change a key.
@@ -357,7 +432,7 @@ impl Command {
             Arg::Keys(name) => format!("{name} [{name} ...]"),
             Arg::Items => "item [item ...]".to_owned(),
             Arg::Word(word) => (*word).to_owned(),
-            Arg::Flag(word) => format!("[{word}]"),
+            Arg::Flag(word) | Arg::WriteFlag(word) => format!("[{word}]"),
             Arg::Option(word, value, _) => format!("[{word} {value}]"),
             Arg::OneOf(_, words) => format!("[{}]", words.join(" | ")),
         });

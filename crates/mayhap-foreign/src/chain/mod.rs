@@ -134,6 +134,7 @@ pub struct Chain<R: Rule, B = Pages> {
 impl<R: Rule> Chain<R> {
     /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
     pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+        mover.relocate(&mut self.layers);
         self.layers.iter_mut().for_each(|layer| layer.filter.move_arrays(mover));
     }
 }

@@ -20,11 +20,28 @@ pub const NO_IMPLICIT_SIGNAL_MODIFIED: c_int = 2;
 pub const HANDLE_REPL_ASYNC_LOAD: c_int = 4;
 /// Of keyspace events: a module's.
 pub const NOTIFY_MODULE: c_int = 1 << 13;
+/// `maxmemory` is set, and this server heeds it: a replica mostly does not.
+pub const FLAG_MAXMEMORY: c_int = 1 << 8;
+/// It evicts keys where that is reached.
+pub const FLAG_EVICT: c_int = 1 << 9;
 pub const FLAG_REPLICATED: c_int = 1 << 12;
 pub const FLAG_LOADING: c_int = 1 << 13;
 pub const FLAG_RESP3: c_int = 1 << 22;
 /// A number may be written with a unit: `512mb`.
 pub const CONFIG_MEMORY: u32 = 1 << 7;
+/// The name is not put behind the module's. Redis 8 knows it, older servers and Valkey refuse it.
+pub const CONFIG_UNPREFIXED: u32 = 1 << 9;
+/// What a command does with a key.
+pub const KEY_RO: u64 = 1;
+pub const KEY_RW: u64 = 1 << 1;
+/// What it does with the data in it: ACL rules look at these.
+pub const KEY_ACCESS: u64 = 1 << 4;
+pub const KEY_INSERT: u64 = 1 << 6;
+pub const KEY_DELETE: u64 = 1 << 7;
+/// There are keys that this spec does not find: ask the command.
+pub const KEY_INCOMPLETE: u64 = 1 << 9;
+/// It depends on the arguments: ask the command.
+pub const KEY_VARIABLE_FLAGS: u64 = 1 << 10;
 
 /// What only the server knows the insides of.
 macro_rules! opaque {
@@ -66,6 +83,9 @@ type GetConfigNumber = unsafe extern "C" fn(*const c_char, *mut c_void) -> c_lon
 type SetConfigNumber =
     unsafe extern "C" fn(*const c_char, c_longlong, *mut c_void, *mut *mut Str) -> c_int;
 type GetConfigBool = unsafe extern "C" fn(*const c_char, *mut c_void) -> c_int;
+type GetConfigEnum = unsafe extern "C" fn(*const c_char, *mut c_void) -> c_int;
+type SetConfigEnum =
+    unsafe extern "C" fn(*const c_char, c_int, *mut c_void, *mut *mut Str) -> c_int;
 type SetConfigBool =
     unsafe extern "C" fn(*const c_char, c_int, *mut c_void, *mut *mut Str) -> c_int;
 
@@ -161,7 +181,10 @@ api! {
         register_string = c"RedisModule_RegisterStringConfig": fn(*mut Ctx, *const c_char, *const c_char, u32, GetConfigString, SetConfigString, *mut c_void, *mut c_void) -> c_int;
         register_number = c"RedisModule_RegisterNumericConfig": fn(*mut Ctx, *const c_char, c_longlong, u32, c_longlong, c_longlong, GetConfigNumber, SetConfigNumber, *mut c_void, *mut c_void) -> c_int;
         register_bool = c"RedisModule_RegisterBoolConfig": fn(*mut Ctx, *const c_char, c_int, u32, GetConfigBool, SetConfigBool, *mut c_void, *mut c_void) -> c_int;
+        register_enum = c"RedisModule_RegisterEnumConfig": fn(*mut Ctx, *const c_char, c_int, u32, *mut *const c_char, *const c_int, c_int, GetConfigEnum, SetConfigEnum, *mut c_void, *mut c_void) -> c_int;
         load_configs = c"RedisModule_LoadConfigs": fn(*mut Ctx) -> c_int;
+        load_default_configs = c"RedisModule_LoadDefaultConfigs": fn(*mut Ctx) -> c_int;
+        key_at_with_flags = c"RedisModule_KeyAtPosWithFlags": fn(*mut Ctx, c_int, c_int);
         defrag_alloc = c"RedisModule_DefragAlloc": fn(*mut DefragCtx, *mut c_void) -> *mut c_void;
     }
 }

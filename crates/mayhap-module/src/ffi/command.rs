@@ -2,8 +2,9 @@
 
 use super::api::{self, Api, Ctx, Str, api, bytes_of};
 use super::keys::ServerKeys;
+use super::{config, docs};
 use crate::table::{COMMANDS, Command};
-use crate::{Args, CommandError, Reply};
+use crate::{Args, CommandError, Replies, Reply};
 use std::cell::RefCell;
 use std::ffi::{CString, c_int, c_long};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +15,8 @@ macro_rules! doors {
 }
 
 /// What to register for each row.
-pub const DOORS: [api::CommandFn; COMMANDS.len()] = doors!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
+pub const DOORS: [api::CommandFn; COMMANDS.len()] =
+    doors!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
 
 unsafe extern "C" fn call<const ROW: usize>(
     ctx: *mut Ctx,
@@ -93,8 +95,7 @@ fn answer<const ROW: usize>(
     // The most common one, told apart here: the others have memory to give back.
     if let Ok(Reply::Bool(yes)) = outcome {
         std::mem::forget(outcome);
-        // SAFETY: the context is that of the running command.
-        return unsafe { (api.reply_bool)(ctx, yes.into()) };
+        return send_bool(api, ctx, yes);
     }
     match outcome {
         Ok(reply) => send(ctx, &reply),
@@ -110,7 +111,14 @@ fn answers_for_keys(command: &Command, ctx: *mut Ctx, args: &Args<'_>) -> bool {
             return false;
         }
         for place in command.key_places(args) {
-            (api().key_at)(ctx, place as c_int);
+            // Without flags a key counts as read and written, which needs rights to both.
+            match api().key_at_with_flags {
+                Some(key_at) => {
+                    let flags = docs::key_flags(command.access_at(place, args));
+                    key_at(ctx, place as c_int, flags as c_int);
+                }
+                None => (api().key_at)(ctx, place as c_int),
+            }
         }
     }
     true
@@ -130,8 +138,21 @@ fn refuse(ctx: *mut Ctx, error: &CommandError) -> c_int {
     }
 }
 
+/// Yes or no, in the shape that is set.
+#[inline]
+fn send_bool(api: &Api, ctx: *mut Ctx, yes: bool) -> c_int {
+    // SAFETY: the context is that of the running command.
+    unsafe {
+        match config::replies() {
+            Replies::RedisBloom => (api.reply_bool)(ctx, yes.into()),
+            Replies::ValkeyBloom => (api.reply_long_long)(ctx, yes.into()),
+        }
+    }
+}
+
 fn send(ctx: *mut Ctx, reply: &Reply<'_>) -> c_int {
     let api = api();
+    let replies = config::replies();
     // SAFETY: the context is that of the running command, and every pointer goes with its length.
     unsafe {
         let bytes = |bytes: &[u8]| (api.reply_bytes)(ctx, bytes.as_ptr().cast(), bytes.len());
@@ -140,17 +161,22 @@ fn send(ctx: *mut Ctx, reply: &Reply<'_>) -> c_int {
             Reply::Null => (api.reply_null)(ctx),
             Reply::Int(number) => (api.reply_long_long)(ctx, *number),
             Reply::Double(number) => (api.reply_double)(ctx, *number),
-            Reply::Bool(yes) => (api.reply_bool)(ctx, (*yes).into()),
+            Reply::Bool(yes) => send_bool(api, ctx, *yes),
             Reply::Text(text) => bytes(text.as_bytes()),
             Reply::Bools(all) => {
                 (api.reply_array)(ctx, all.len() as c_long);
-                all.iter().for_each(|yes| _ = (api.reply_bool)(ctx, (*yes).into()));
+                all.iter().for_each(|yes| _ = send_bool(api, ctx, *yes));
                 api::OK
             }
             Reply::BoolsUntil(all, error) => {
                 (api.reply_array)(ctx, all.len() as c_long + 1);
-                all.iter().for_each(|yes| _ = (api.reply_bool)(ctx, (*yes).into()));
+                all.iter().for_each(|yes| _ = send_bool(api, ctx, *yes));
                 refuse(ctx, error)
+            }
+            Reply::Lines(lines) => {
+                (api.reply_array)(ctx, lines.len() as c_long);
+                lines.iter().for_each(|line| _ = bytes(line.as_bytes()));
+                api::OK
             }
             Reply::Words(words) => {
                 (api.reply_array)(ctx, words.len() as c_long);
@@ -158,7 +184,10 @@ fn send(ctx: *mut Ctx, reply: &Reply<'_>) -> c_int {
                 api::OK
             }
             Reply::Fields(fields) => {
-                (api.reply_map)(ctx, fields.len() as c_long);
+                match replies {
+                    Replies::RedisBloom => (api.reply_map)(ctx, fields.len() as c_long),
+                    Replies::ValkeyBloom => (api.reply_array)(ctx, 2 * fields.len() as c_long),
+                };
                 for (name, value) in fields {
                     // Simple strings, as RedisBloom has them.
                     (api.reply_simple)(ctx, CString::new(*name).unwrap_or_default().as_ptr());
@@ -166,6 +195,7 @@ fn send(ctx: *mut Ctx, reply: &Reply<'_>) -> c_int {
                 }
                 api::OK
             }
+            Reply::Field(_, value) if replies == Replies::ValkeyBloom => send(ctx, value),
             Reply::Field(name, value) => {
                 if (api.context_flags)(ctx) & api::FLAG_RESP3 != 0 {
                     (api.reply_map)(ctx, 1);

@@ -1,112 +1,160 @@
 //! Settings: from the arguments of `loadmodule`, and from `CONFIG`.
 
 use super::api::{self, Ctx, Str, api, bytes_of};
-use super::guarded;
-use crate::Settings;
-use crate::args::{decimal, integer, is};
+use super::{guarded, load};
+use crate::arguments::Arguments;
+use crate::{Cuckoo, Replies, Settings};
 use std::ffi::{CStr, CString, c_char, c_int, c_longlong, c_void};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 static SETTINGS: Mutex<Settings> = Mutex::new(Settings::DEFAULT);
+/// The values of [`Cuckoo::ALL`].
+static CUCKOO: Mutex<[i64; Cuckoo::ALL.len()]> = Mutex::new([0; Cuckoo::ALL.len()]);
+/// Beside the others, because every command looks at it.
+static VALKEY_REPLIES: AtomicBool = AtomicBool::new(false);
+/// While the server hands out the values it has for us, and the defaults for the rest: these
+/// defaults. Empty at other times.
+static DEFAULTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// As they are now.
 pub fn settings() -> Settings {
     *SETTINGS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn change(with: impl FnOnce(&mut Settings)) {
-    with(&mut SETTINGS.lock().unwrap_or_else(PoisonError::into_inner));
+fn change<T>(with: impl FnOnce(&mut Settings) -> T) -> T {
+    with(&mut SETTINGS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Read the arguments of `loadmodule`; gives the prefix of the commands, or what is wrong.
-pub fn read_arguments(words: &[&[u8]]) -> Result<String, String> {
-    let (mut settings, mut prefix) = (Settings::DEFAULT, "BF".to_owned());
-    let mut rest = words.iter();
-    while let Some(word) = rest.next() {
-        let name = String::from_utf8_lossy(word).into_owned();
-        let value = rest.next().ok_or_else(|| format!("{name} needs a value"))?;
-        let bad = || format!("bad value for {name}: {}", String::from_utf8_lossy(value));
-        if is(word, "PREFIX") {
-            let letters =
-                (1..=32).contains(&value.len()) && value.iter().all(u8::is_ascii_alphanumeric);
-            prefix =
-                letters.then(|| String::from_utf8_lossy(value).to_uppercase()).ok_or_else(bad)?;
-        } else if is(word, "ERROR_RATE") {
-            settings.error_rate = decimal(value).filter(is_rate).ok_or_else(bad)?;
-        } else if is(word, "INITIAL_SIZE") {
-            let most = Settings::MAX_CAPACITY as i64;
-            let got = integer(value).filter(|got| (1..=most).contains(got));
-            settings.initial_size = got.ok_or_else(bad)? as u64;
-        } else if is(word, "EXPANSION") {
-            let most = i64::from(Settings::MAX_EXPANSION);
-            let got = integer(value).filter(|got| (1..=most).contains(got));
-            settings.expansion = got.ok_or_else(bad)? as u32;
-        } else if is(word, "MAX_FILTER_BYTES") {
-            let got = integer(value).and_then(|got| u64::try_from(got).ok());
-            settings.max_filter_bytes = got.ok_or_else(bad)?;
-        } else if is(word, "COMPAT") {
-            settings.compat = match () {
-                () if is(value, "yes") => true,
-                () if is(value, "no") => false,
-                () => return Err(bad()),
-            };
-        } else {
-            return Err(format!(
-                "unknown argument {name}: there are PREFIX, ERROR_RATE, INITIAL_SIZE, EXPANSION, MAX_FILTER_BYTES and COMPAT"
-            ));
-        }
-    }
-    change(|now| *now = settings);
-    Ok(prefix)
+fn cuckoo<T>(with: impl FnOnce(&mut [i64; Cuckoo::ALL.len()]) -> T) -> T {
+    with(&mut CUCKOO.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn is_rate(rate: &f64) -> bool {
-    (mayhap::MIN_FPR..1.0).contains(rate)
+/// Whose shapes replies have.
+#[inline]
+pub fn replies() -> Replies {
+    Replies::at(VALKEY_REPLIES.load(Relaxed).into())
 }
 
-const ERROR_RATE: &CStr = c"bf-error-rate";
-const INITIAL_SIZE: &CStr = c"bf-initial-size";
-const EXPANSION: &CStr = c"bf-expansion-factor";
+/// Read the arguments of `loadmodule`, or tell what is wrong.
+pub fn read_arguments(words: &[&[u8]]) -> Result<Arguments, String> {
+    let arguments = Arguments::parse(words)?;
+    change(|now| *now = arguments.settings);
+    cuckoo(|now| *now = arguments.cuckoo);
+    VALKEY_REPLIES.store(arguments.replies == Replies::ValkeyBloom, Relaxed);
+    Ok(arguments)
+}
+
 const MAX_FILTER_BYTES: &CStr = c"max-filter-bytes";
 const COMPAT: &CStr = c"compat";
+const REPLIES: &CStr = c"replies";
 
-/// Offer the settings to `CONFIG`, where the server has that: each as `mayhap.<name>`.
-pub fn register(ctx: *mut Ctx) {
+/// How many settings are text: RedisBloom's, of both its kinds of filters.
+const TEXTS: usize = Settings::SHARED.len() + Cuckoo::ALL.len();
+
+fn text_name(at: usize) -> &'static str {
+    match Settings::SHARED.get(at) {
+        Some(name) => name,
+        None => Cuckoo::ALL[at - Settings::SHARED.len()].name,
+    }
+}
+
+fn text(at: usize) -> String {
+    match at.checked_sub(Settings::SHARED.len()) {
+        None => settings().get(text_name(at)),
+        Some(at) => cuckoo(|values| values[at].to_string()),
+    }
+}
+
+fn set_text(at: usize, value: &[u8]) -> Result<(), String> {
+    // Under two names a setting is handed out twice, and the default for one of them must not
+    // undo what was said by the other. What nobody has set has its default already.
+    let defaults = DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if defaults.get(at).is_some_and(|usual| usual.as_bytes() == value) {
+        return Ok(());
+    }
+    drop(defaults);
+    match at.checked_sub(Settings::SHARED.len()) {
+        None => change(|settings| settings.set(text_name(at), value)),
+        Some(at) => {
+            let value = Cuckoo::ALL[at].parse(value)?;
+            cuckoo(|values| values[at] = value);
+            load::log(std::ptr::null_mut(), &Cuckoo::ALL[at].note());
+            Ok(())
+        }
+    }
+}
+
+/// Offer the settings to `CONFIG`, where the server has that: each as `mayhap.<name>`, and those of
+/// RedisBloom also by its own names where the server allows names without a prefix.
+pub fn register(ctx: *mut Ctx) -> Result<(), String> {
     let api = api();
-    let (Some(string), Some(number), Some(bool), Some(load)) =
-        (api.register_string, api.register_number, api.register_bool, api.load_configs)
+    let (Some(number), Some(bool), Some(choice), Some(load)) =
+        (api.register_number, api.register_bool, api.register_enum, api.load_configs)
     else {
-        return;
+        return Ok(());
     };
+    // The function came to the servers together with names without a prefix.
+    if api.load_default_configs.is_some() {
+        // Where another module has the first of the names, it has them all.
+        let mine = |at: &usize| register_text(ctx, *at, api::CONFIG_UNPREFIXED);
+        _ = (0..TEXTS).take_while(mine).count();
+    }
+    (0..Settings::SHARED.len()).for_each(|at| _ = register_text(ctx, at, 0));
     let now = settings();
-    let rate = CString::new(now.error_rate.to_string()).unwrap_or_default();
-    let none = std::ptr::null_mut();
+    let most = i64::try_from(now.max_filter_bytes).unwrap_or(i64::MAX);
+    let names = Replies::NAMES.map(|name| CString::new(name).unwrap_or_default());
+    let mut names = names.each_ref().map(|name| name.as_ptr());
+    let (values, none) = ([0, 1], std::ptr::null_mut());
     // SAFETY: the context is that of loading; names and defaults are copied by the server, and the
     // functions live as long as the module, which is never unloaded.
-    unsafe {
-        string(ctx, ERROR_RATE.as_ptr(), rate.as_ptr(), 0, get_rate, set_rate, none, none);
-        let numbers = [
-            (INITIAL_SIZE, now.initial_size, 0, 1, Settings::MAX_CAPACITY as i64),
-            (EXPANSION, now.expansion.into(), 0, 1, Settings::MAX_EXPANSION.into()),
-            (MAX_FILTER_BYTES, now.max_filter_bytes, api::CONFIG_MEMORY, 0, i64::MAX),
-        ];
-        for (name, value, flags, least, most) in numbers {
-            let value = i64::try_from(value).unwrap_or(i64::MAX);
-            number(
-                ctx,
-                name.as_ptr(),
-                value,
-                flags,
-                least,
-                most,
-                get_number,
-                set_number,
-                none,
-                none,
-            );
-        }
+    let loaded = unsafe {
+        let name = MAX_FILTER_BYTES.as_ptr();
+        number(
+            ctx,
+            name,
+            most,
+            api::CONFIG_MEMORY,
+            0,
+            i64::MAX,
+            get_max_bytes,
+            set_max_bytes,
+            none,
+            none,
+        );
         bool(ctx, COMPAT.as_ptr(), now.compat.into(), 0, get_compat, set_compat, none, none);
-        load(ctx);
+        choice(
+            ctx,
+            REPLIES.as_ptr(),
+            (replies() == Replies::ValkeyBloom).into(),
+            0,
+            names.as_mut_ptr(),
+            values.as_ptr(),
+            names.len() as c_int,
+            get_replies,
+            set_replies,
+            none,
+            none,
+        );
+        *DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner) = (0..TEXTS).map(text).collect();
+        let loaded = load(ctx) == api::OK;
+        DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        loaded
+    };
+    let why = "a configuration of the module is wrong: the line before this one tells which";
+    if loaded { Ok(()) } else { Err(why.to_owned()) }
+}
+
+/// Whether the server takes this setting.
+fn register_text(ctx: *mut Ctx, at: usize, flags: u32) -> bool {
+    let Some(string) = api().register_string else { return false };
+    let name = CString::new(text_name(at)).unwrap_or_default();
+    let usual = CString::new(text(at)).unwrap_or_default();
+    let (none, which) = (std::ptr::null_mut(), std::ptr::without_provenance_mut(at));
+    // SAFETY: as in `register`; what is kept for us is a number and no place in memory.
+    unsafe {
+        string(ctx, name.as_ptr(), usual.as_ptr(), flags, get_text, set_text_of, none, which)
+            == api::OK
     }
 }
 
@@ -115,9 +163,9 @@ thread_local! {
     static SHOWN: std::cell::Cell<*mut Str> = const { std::cell::Cell::new(std::ptr::null_mut()) };
 }
 
-unsafe extern "C" fn get_rate(_: *const c_char, _: *mut c_void) -> *mut Str {
+unsafe extern "C" fn get_text(_: *const c_char, which: *mut c_void) -> *mut Str {
     guarded(std::ptr::null_mut(), || {
-        let text = settings().error_rate.to_string();
+        let text = text(which.addr());
         // SAFETY: a string without a context is ours to free; the one before was used at once.
         unsafe {
             let before = SHOWN.replace(std::ptr::null_mut());
@@ -132,68 +180,51 @@ unsafe extern "C" fn get_rate(_: *const c_char, _: *mut c_void) -> *mut Str {
     })
 }
 
-unsafe extern "C" fn set_rate(
+unsafe extern "C" fn set_text_of(
     _: *const c_char,
     value: *mut Str,
-    _: *mut c_void,
+    which: *mut c_void,
     error: *mut *mut Str,
 ) -> c_int {
     guarded(api::ERR, || {
         // SAFETY: the server gives a string, and a place for one of ours that it will free.
         unsafe {
-            let Some(rate) = decimal(bytes_of(api(), value)).filter(is_rate) else {
-                let text = "bf-error-rate must lie between 1e-12 and 1";
-                *error =
-                    (api().create_string)(std::ptr::null_mut(), text.as_ptr().cast(), text.len());
-                return api::ERR;
-            };
-            change(|settings| settings.error_rate = rate);
-            api::OK
+            let Err(text) = set_text(which.addr(), bytes_of(api(), value)) else { return api::OK };
+            *error = (api().create_string)(std::ptr::null_mut(), text.as_ptr().cast(), text.len());
+            api::ERR
         }
     })
 }
 
-/// # Safety
-///
-/// The name must be one that the server gives to a callback of ours.
-unsafe fn is_name(name: *const c_char, ours: &CStr) -> bool {
-    // SAFETY: it ends in a zero by the server's contract. Some servers give the name with the
-    // module's prefix.
-    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
-    name.ends_with(ours.to_bytes())
+unsafe extern "C" fn get_max_bytes(_: *const c_char, _: *mut c_void) -> c_longlong {
+    guarded(0, || i64::try_from(settings().max_filter_bytes).unwrap_or(i64::MAX))
 }
 
-unsafe extern "C" fn get_number(name: *const c_char, _: *mut c_void) -> c_longlong {
-    guarded(0, || {
-        let now = settings();
-        // SAFETY: the name comes from the server.
-        let value = unsafe {
-            match () {
-                () if is_name(name, INITIAL_SIZE) => now.initial_size,
-                () if is_name(name, EXPANSION) => now.expansion.into(),
-                () => now.max_filter_bytes,
-            }
-        };
-        i64::try_from(value).unwrap_or(i64::MAX)
-    })
-}
-
-unsafe extern "C" fn set_number(
-    name: *const c_char,
+unsafe extern "C" fn set_max_bytes(
+    _: *const c_char,
     value: c_longlong,
     _: *mut c_void,
     _: *mut *mut Str,
 ) -> c_int {
     guarded(api::ERR, || {
-        let value = u64::try_from(value).unwrap_or(0); // within the limits it was registered with
-        // SAFETY: the name comes from the server.
-        unsafe {
-            match () {
-                () if is_name(name, INITIAL_SIZE) => change(|now| now.initial_size = value),
-                () if is_name(name, EXPANSION) => change(|now| now.expansion = value as u32),
-                () => change(|now| now.max_filter_bytes = value),
-            }
-        }
+        // Within the limits it was registered with.
+        change(|settings| settings.max_filter_bytes = u64::try_from(value).unwrap_or(0));
+        api::OK
+    })
+}
+
+unsafe extern "C" fn get_replies(_: *const c_char, _: *mut c_void) -> c_int {
+    guarded(0, || (replies() == Replies::ValkeyBloom).into())
+}
+
+unsafe extern "C" fn set_replies(
+    _: *const c_char,
+    value: c_int,
+    _: *mut c_void,
+    _: *mut *mut Str,
+) -> c_int {
+    guarded(api::ERR, || {
+        VALKEY_REPLIES.store(value == 1, Relaxed);
         api::OK
     })
 }

@@ -1,7 +1,7 @@
 //! What `COMMAND DOCS` and `COMMAND INFO` tell, from the table.
 
-use super::api::{Cmd, api};
-use crate::table::{Arg, Command, Value};
+use super::api::{self, Cmd, api};
+use crate::table::{Access, Arg, Command, Value};
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr::null;
 
@@ -68,13 +68,6 @@ const OPTIONAL: c_int = 1;
 const MULTIPLE: c_int = 2;
 const BY_INDEX: c_int = 2;
 const BY_RANGE: c_int = 2;
-const KEY_RO: u64 = 1;
-const KEY_RW: u64 = 2;
-const KEY_ACCESS: u64 = 16;
-const KEY_UPDATE: u64 = 32;
-/// There are keys that this spec does not find: ask the command.
-const KEY_INCOMPLETE: u64 = 1 << 9;
-
 /// Owns what the server is shown; it keeps copies.
 #[derive(Default)]
 struct Texts(Vec<CString>);
@@ -99,33 +92,18 @@ pub fn describe(handle: *mut Cmd, command: &Command) {
         arg_bytes: size_of::<ArgInfo>(),
     };
     let history = [History { since: null(), changes: null() }];
-    let mut access = if command.writes() { KEY_RW | KEY_UPDATE } else { KEY_RO | KEY_ACCESS };
-    if command.must_be_asked() {
-        access |= KEY_INCOMPLETE;
-    }
-    let key_specs = [
-        KeySpec {
-            notes: null(),
-            flags: access,
-            begin_search: BY_INDEX,
-            begin: [1u64.to_le(), 0],
-            find_keys: BY_RANGE,
-            find: [0, 1, 0],
-        },
-        KeySpec {
-            notes: null(),
-            flags: 0,
-            begin_search: 0,
-            begin: [0; 2],
-            find_keys: 0,
-            find: [0; 3],
-        },
-    ];
+    let key_specs = key_specs(command);
     // Lists end with an entry of zeros. Sublists must stay where they are, so they come first.
     let mut sublists: Vec<Vec<ArgInfo>> = Vec::new();
     let mut args: Vec<ArgInfo> = Vec::new();
+    let mut key_spec = 0;
     for arg in command.args {
-        args.push(argument(arg, &mut texts, &mut sublists));
+        let mut info = argument(arg, &mut texts, &mut sublists);
+        if info.kind == KEY {
+            info.key_spec = key_spec;
+            key_spec += 1;
+        }
+        args.push(info);
     }
     args.push(end());
     let info = CommandInfo {
@@ -144,6 +122,55 @@ pub fn describe(handle: *mut Cmd, command: &Command) {
     unsafe { set(handle, (&raw const info).cast::<c_void>()) };
 }
 
+/// What a command does with a key, in the server's bits.
+pub fn key_flags(access: Access) -> u64 {
+    match access {
+        Access::Read => api::KEY_RO | api::KEY_ACCESS,
+        // The server wants one of insert, update and delete, whichever says it best.
+        Access::Write => api::KEY_RW | api::KEY_INSERT,
+        Access::Delete => api::KEY_RW | api::KEY_DELETE,
+        Access::ReadWrite => api::KEY_RW | api::KEY_ACCESS | api::KEY_INSERT,
+    }
+}
+
+/// One for each argument that is a key, or a list of them, and an entry of zeros.
+///
+/// Of a list only the first key can be told: what follows may be the word that ends it. So the
+/// server asks the command.
+fn key_specs(command: &Command) -> Vec<KeySpec> {
+    let is_key = |arg: &&Arg| matches!(arg, Arg::Key(_) | Arg::Keys(_));
+    let variable = command.args.iter().any(|arg| matches!(arg, Arg::WriteFlag(_)));
+    let keys = command.args.iter().take_while(is_key).enumerate();
+    let mut specs: Vec<KeySpec> = keys
+        .map(|(at, arg)| {
+            let mut flags = key_flags(command.access(arg));
+            if matches!(arg, Arg::Keys(_)) {
+                flags |= api::KEY_INCOMPLETE;
+            }
+            if variable {
+                flags |= api::KEY_VARIABLE_FLAGS;
+            }
+            KeySpec {
+                notes: null(),
+                flags,
+                begin_search: BY_INDEX,
+                begin: [(at as u64 + 1).to_le(), 0],
+                find_keys: BY_RANGE,
+                find: [0, 1, 0],
+            }
+        })
+        .collect();
+    specs.push(KeySpec {
+        notes: null(),
+        flags: 0,
+        begin_search: 0,
+        begin: [0; 2],
+        find_keys: 0,
+        find: [0; 3],
+    });
+    specs
+}
+
 fn argument(arg: &Arg, texts: &mut Texts, sublists: &mut Vec<Vec<ArgInfo>>) -> ArgInfo {
     let kind_of = |value: &Value| match value {
         Value::Text => STRING,
@@ -154,15 +181,15 @@ fn argument(arg: &Arg, texts: &mut Texts, sublists: &mut Vec<Vec<ArgInfo>>) -> A
     info.key_spec = -1;
     match arg {
         Arg::Key(name) | Arg::Keys(name) => {
-            (info.name, info.kind, info.key_spec) = (texts.add(name), KEY, 0);
+            (info.name, info.kind) = (texts.add(name), KEY);
             info.flags = if matches!(arg, Arg::Keys(_)) { MULTIPLE } else { 0 };
         }
         Arg::One(name, value) => (info.name, info.kind) = (texts.add(name), kind_of(value)),
         Arg::Items => (info.name, info.flags) = (texts.add("item"), MULTIPLE),
-        Arg::Word(word) | Arg::Flag(word) => {
+        Arg::Word(word) | Arg::Flag(word) | Arg::WriteFlag(word) => {
             (info.name, info.kind) = (texts.add(&word.to_lowercase()), PURE_TOKEN);
             info.token = texts.add(word);
-            info.flags = if matches!(arg, Arg::Flag(_)) { OPTIONAL } else { 0 };
+            info.flags = if matches!(arg, Arg::Word(_)) { 0 } else { OPTIONAL };
         }
         Arg::Option(word, name, value) => {
             (info.name, info.kind) = (texts.add(name), kind_of(value));

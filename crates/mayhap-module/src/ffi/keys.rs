@@ -226,9 +226,20 @@ impl Keyspace for ServerKeys<'_> {
             0 => u64::MAX,
             most => most.saturating_sub(has),
         };
-        let names = [c"used_memory", c"maxmemory", c"total_system_memory"];
-        let Some([used, max, system]) = self.memory_numbers(names) else { return limit };
-        let most = [max, system].into_iter().filter(|most| *most > 0).min().unwrap_or(u64::MAX);
-        limit.min(most.saturating_sub(used))
+        let flags = self.flags();
+        let names =
+            [c"used_memory", c"mem_not_counted_for_evict", c"maxmemory", c"total_system_memory"];
+        let Some([used, uncounted, max, system]) = self.memory_numbers(names) else { return limit };
+        let mut room = limit;
+        if system > 0 {
+            room = room.min(system.saturating_sub(used));
+        }
+        // A server that evicts makes room after the command, as for any other key: it has refused
+        // the command already if it could not come below its limit before.
+        if flags & api::FLAG_MAXMEMORY != 0 && flags & api::FLAG_EVICT == 0 {
+            // Counted as the server counts: without the buffers of replicas.
+            room = room.min(max.saturating_sub(used.saturating_sub(uncounted)));
+        }
+        room
     }
 }

@@ -16,9 +16,10 @@ const CATEGORY: &CStr = c"bloom";
 
 static PREFIX: OnceLock<String> = OnceLock::new();
 
-/// The name of a command as it is registered: `BF.ADD`, or whatever the prefix makes of it.
+/// The name of a command as it is registered: `bf.add`, or whatever the prefix makes of it. In
+/// lowercase, as the server's own commands are and RedisBloom's: `ACL CAT` shows it as it is.
 pub fn full_name(name: &str) -> String {
-    format!("{}.{name}", PREFIX.get().map_or("BF", String::as_str))
+    format!("{}.{name}", PREFIX.get().map_or("bf", String::as_str)).to_lowercase()
 }
 
 /// The one door the server knows.
@@ -67,12 +68,13 @@ fn load(ctx: *mut Ctx, words: &[&[u8]]) -> Result<(), String> {
             api::HANDLE_IO_ERRORS | api::NO_IMPLICIT_SIGNAL_MODIFIED | api::HANDLE_REPL_ASYNC_LOAD;
         (api.set_options)(ctx, options);
     }
-    let prefix = config::read_arguments(words)?;
-    _ = PREFIX.set(prefix);
+    let arguments = config::read_arguments(words)?;
+    arguments.notes.iter().for_each(|line| log(ctx, line));
+    _ = PREFIX.set(arguments.prefix);
     if !data_type::register(ctx) {
         return Err("the server refuses the type mayhap-bf".to_owned());
     }
-    config::register(ctx);
+    config::register(ctx)?;
     if let Some(add) = api.add_category {
         // SAFETY: likewise. Another module may have made it already, which is as good.
         unsafe { add(ctx, CATEGORY.as_ptr()) };
@@ -96,7 +98,7 @@ fn register(ctx: *mut Ctx, command: &Command, door: api::CommandFn) -> Result<()
         let made = (api().create_command)(ctx, c_name.as_ptr(), door, flags.as_ptr(), 1, 1, 1);
         if made != api::OK {
             return Err(format!(
-                "{name} belongs to another module: load this one with another prefix, as in `PREFIX MH`"
+                "{name} belongs to another module: load this one with another prefix, as in PREFIX MH"
             ));
         }
         let handle = (api().get_command)(ctx, c_name.as_ptr());
@@ -113,7 +115,8 @@ fn register(ctx: *mut Ctx, command: &Command, door: api::CommandFn) -> Result<()
     Ok(())
 }
 
-fn log(ctx: *mut Ctx, line: &str) {
+/// Write a line to the server's log; without a context outside of a command.
+pub fn log(ctx: *mut Ctx, line: &str) {
     let line = CString::new(line.replace('\0', " ")).unwrap_or_default();
     // SAFETY: the format takes one string, which ends in a zero.
     unsafe { (api().log)(ctx, c"warning".as_ptr(), c"%s".as_ptr(), line.as_ptr()) };

@@ -2,8 +2,12 @@
 
 use super::{Filter, Part};
 use crate::CommandError;
-use mayhap::AnyFilter;
-use mayhap_foreign::redisbloom::{Chain, Scaling};
+use mayhap::{AnyFilter, Blocked};
+use mayhap_foreign::redisbloom::{self, Chain, Scaling};
+
+/// What RedisBloom keeps of a chain and of each of its links beside their bits.
+const CHAIN_BYTES: u64 = 32;
+const LINK_BYTES: u64 = 64;
 
 /// What `BF.INFO` shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +35,25 @@ pub struct About {
     /// Of a window: what it spans in seconds (0: counted in keys), its generations, and how old
     /// the oldest answer may be, in seconds (or keys).
     pub window: Option<(f64, u32, f64)>,
+}
+
+/// What `BF.DEBUG` shows of one layer, link or generation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LayerInfo {
+    /// Bytes of its array.
+    pub bytes: u64,
+    /// Bits that probes may fall on.
+    pub bits: u64,
+    /// Probes for each item.
+    pub hashes: u32,
+    /// Bits of an item's hash.
+    pub hash_bits: u32,
+    /// Items it is made for.
+    pub capacity: u64,
+    /// Items counted in.
+    pub items: u64,
+    /// The rate it is made for.
+    pub fpr: f64,
 }
 
 /// The cheap part: no bits are looked at.
@@ -65,6 +88,61 @@ impl Part {
                     Scaling::Fixed => None,
                 },
             },
+        }
+    }
+
+    fn layers(&self) -> Vec<LayerInfo> {
+        let filter = match self {
+            Part::Native(filter) => filter,
+            Part::Compat(chain) => {
+                let hash_bits = match chain.rule().options & redisbloom::options::FORCE64 {
+                    0 => 32,
+                    _ => 64,
+                };
+                let layer = |link: &redisbloom::Link| {
+                    let info = link.info();
+                    LayerInfo {
+                        bytes: info.bytes,
+                        bits: info.bits,
+                        hashes: info.hashes,
+                        hash_bits,
+                        capacity: info.entries,
+                        items: info.items,
+                        fpr: info.error,
+                    }
+                };
+                return chain.links().iter().map(layer).collect();
+            }
+        };
+        let keyed = filter.scheme().is_some_and(|scheme| scheme.is_keyed());
+        let hash_bits = if keyed { 128 } else { 64 };
+        let blocked = |layer: &Blocked| LayerInfo {
+            bytes: layer.as_bytes().len() as u64,
+            bits: layer.shape().bits(),
+            hashes: layer.shape().probes(),
+            hash_bits,
+            capacity: layer.spec().capacity(),
+            items: layer.keys(),
+            fpr: layer.spec().fpr(),
+        };
+        // Of kinds that are one array, or many that are asked as one.
+        let whole = |bits: u64, hashes: u32| LayerInfo {
+            bytes: filter.bytes(),
+            bits,
+            hashes,
+            hash_bits,
+            capacity: filter.capacity(),
+            items: filter.keys(),
+            fpr: filter.fpr(),
+        };
+        match filter {
+            AnyFilter::Scalable(f) => f.layers().iter().map(blocked).collect(),
+            AnyFilter::Windowed(f) => f.generations().map(blocked).collect(),
+            AnyFilter::Blocked(f) => vec![blocked(f)],
+            AnyFilter::Classic(f) => vec![whole(f.shape().bits, f.shape().probes)],
+            AnyFilter::Counting(f) => vec![whole(f.shape().bits, f.shape().probes)],
+            // Fingerprints, exact sets and shards have no one number of probes.
+            other => vec![whole(other.bytes().saturating_mul(8), 0)],
         }
     }
 
@@ -106,18 +184,29 @@ impl Filter {
         }))
     }
 
+    /// Every layer of every part, oldest first; of a window the newest generation first.
+    pub fn layers(&self) -> Result<Vec<LayerInfo>, CommandError> {
+        self.main()?;
+        Ok(self.parts().flat_map(Part::layers).collect())
+    }
+
     /// Items counted in.
     pub fn items(&self, now_ms: u64) -> Result<u64, CommandError> {
         Ok(self.counts(now_ms)?.items)
     }
 
-    /// The five that RedisBloom knows: capacity, bytes, layers, items, expansion.
+    /// The five that RedisBloom knows: capacity, bytes, layers, items, expansion. The bytes of a
+    /// filter in RedisBloom's scheme are counted as it counts them.
     pub fn classical(
         &self,
         now_ms: u64,
     ) -> Result<(u64, u64, u64, u64, Option<u32>), CommandError> {
         let Counts { capacity, items, layers, expansion } = self.counts(now_ms)?;
-        Ok((capacity, self.memory_bytes(), layers, items, expansion))
+        let bytes = match self.as_compat() {
+            Some(_) => CHAIN_BYTES + LINK_BYTES * layers + self.bytes(),
+            None => self.memory_bytes(),
+        };
+        Ok((capacity, bytes, layers, items, expansion))
     }
 
     /// Bytes in memory: the arrays, and about what is kept beside them.

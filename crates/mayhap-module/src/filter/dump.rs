@@ -11,7 +11,7 @@
 
 use super::{Filter, Part};
 use mayhap::format::Notes;
-use mayhap::{AnyFilter, Secret};
+use mayhap::{AnyFilter, Mover, Secret};
 use mayhap_foreign::redisbloom::Chain;
 use std::collections::TryReserveError;
 use std::fmt;
@@ -58,6 +58,11 @@ enum Make {
 }
 
 impl Head {
+    /// Offer its memory to a server that tidies its heap.
+    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+        mover.relocate(&mut self.parts);
+    }
+
     /// Of a filter that is not loading.
     pub fn of(filter: &Filter) -> Head {
         let part = |part: &Part| {

@@ -2,6 +2,7 @@
 
 use super::{DumpError, Head, Part, make_room};
 use crate::CommandError;
+use mayhap::Mover;
 
 /// A filter that is being loaded: its head, and as much of its bodies as has come.
 ///
@@ -54,6 +55,12 @@ impl Incoming {
                 Err(bad_data(error))
             }
         }
+    }
+
+    /// Offer its memory to a server that tidies its heap.
+    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+        mover.relocate(&mut self.bytes);
+        self.head.move_arrays(mover);
     }
 
     /// What it begins with.

@@ -6,7 +6,7 @@ mod incoming;
 mod part;
 mod wish;
 
-pub use about::About;
+pub use about::{About, LayerInfo};
 pub use dump::{Chunker, DumpError, Head, MAX_CHUNK_BYTES, make_room};
 pub use incoming::Incoming;
 pub use part::{Added, Part};
@@ -128,6 +128,11 @@ impl Filter {
             answers.iter_mut().zip(&more).for_each(|(answer, more)| *answer |= more);
         }
         Ok(answers)
+    }
+
+    /// Bytes of the layer it would grow by; `None` where it does not grow.
+    pub fn growth_bytes(&self) -> Option<u64> {
+        self.main().ok()?.growth_bytes()
     }
 
     /// Whether the next item that is new makes it grow, or is refused.
@@ -284,7 +289,11 @@ impl Filter {
 
     /// Offer the memory of its arrays to a server that tidies its heap.
     pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
-        let State::Ready(main, beside) = &mut self.state else { return };
+        let (main, beside) = match &mut self.state {
+            State::Ready(main, beside) => (main, beside),
+            State::Loading(incoming) => return incoming.move_arrays(mover),
+        };
+        mover.relocate(beside);
         for part in std::iter::once(main).chain(beside) {
             match part {
                 Part::Native(filter) => filter.move_arrays(mover),

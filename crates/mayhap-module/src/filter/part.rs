@@ -92,6 +92,23 @@ impl Part {
         }
     }
 
+    /// Bytes of the layer it would grow by; `None` where it does not grow.
+    pub fn growth_bytes(&self) -> Option<u64> {
+        match self {
+            Part::Native(AnyFilter::Scalable(filter)) => {
+                Some(filter.next_layer()?.shape.bits() / 8)
+            }
+            // A burst in a window of time.
+            Part::Native(AnyFilter::Windowed(filter)) => {
+                Some(filter.next_layer().map_or(0, |next| next.shape.bits() / 8))
+            }
+            Part::Compat(chain) if matches!(chain.scaling(), Scaling::By(_)) => {
+                Some(next_link_bytes(chain) as u64)
+            }
+            _ => None,
+        }
+    }
+
     /// Grow a full filter by no more than `room_bytes`.
     fn grow(&mut self, room_bytes: u64) -> Result<(), CommandError> {
         match self {

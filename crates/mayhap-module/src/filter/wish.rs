@@ -13,6 +13,25 @@ pub enum Scale {
     By(u32),
     /// It is full when it is full.
     Fixed,
+    /// By what is usual for its kind: nobody said anything.
+    Usual,
+}
+
+impl Scale {
+    /// Of an expansion as commands and settings spell it: 0 is none.
+    pub fn of(expansion: u32) -> Scale {
+        if expansion == 0 { Scale::Fixed } else { Scale::By(expansion) }
+    }
+
+    /// The factor for a filter of this kind; `None` if it does not grow.
+    fn factor(self, shape: Shape) -> Option<u32> {
+        match self {
+            Scale::By(expansion) => Some(expansion),
+            Scale::Fixed => None,
+            Scale::Usual if shape == Shape::Compat => Some(Settings::COMPAT_EXPANSION),
+            Scale::Usual => Some(Settings::USUAL_EXPANSION),
+        }
+    }
 }
 
 /// The kind of a new filter.
@@ -51,7 +70,7 @@ impl Wish {
         Wish {
             fpr: settings.error_rate,
             capacity: settings.initial_size,
-            scale: Scale::By(settings.expansion),
+            scale: settings.expansion.map_or(Scale::Usual, Scale::of),
             shape: if settings.compat { Shape::Compat } else { Shape::Blocked },
             secret,
         }
@@ -66,14 +85,17 @@ impl Wish {
         expansion.clamp(2, 1024)
     }
 
+    /// What its capacity is multiplied by when it is full; `None` if it does not grow.
+    pub fn factor(&self) -> Option<u32> {
+        self.scale.factor(self.shape)
+    }
+
     /// About the bytes it takes, in numbers that cannot overflow.
     pub fn bytes(&self) -> Result<f64, CommandError> {
         let (spec, capacity) = (self.spec()?, self.capacity);
-        let bits = match (self.shape, self.scale) {
-            (Shape::Blocked, Scale::By(_)) => Layer::first(capacity, self.fpr).shape.bits() as f64,
-            (Shape::Blocked, Scale::Fixed) => {
-                BlockedShape::for_rate(capacity, spec.fpr()).bits() as f64
-            }
+        let bits = match (self.shape, self.factor()) {
+            (Shape::Blocked, Some(_)) => Layer::first(capacity, self.fpr).shape.bits() as f64,
+            (Shape::Blocked, None) => BlockedShape::for_rate(capacity, spec.fpr()).bits() as f64,
             (Shape::Classic, _) => ClassicShape::for_rate(capacity, self.fpr).bits as f64,
             (Shape::Counting, _) => ClassicShape::for_rate(capacity, self.fpr).bits as f64 * 4.0,
             (Shape::Windowed(window), _) => {
@@ -101,19 +123,16 @@ impl Wish {
             return Err(CommandError::NO_MEMORY);
         }
         let spec = self.spec()?;
-        let native: AnyFilter = match (self.shape, self.scale) {
-            (Shape::Blocked, Scale::By(expansion)) => {
+        let native: AnyFilter = match (self.shape, self.factor()) {
+            (Shape::Blocked, Some(expansion)) => {
                 Scalable::new(spec)?.with_growth(Wish::growth(expansion))?.into()
             }
-            (Shape::Blocked, Scale::Fixed) => Blocked::new(spec)?.into(),
+            (Shape::Blocked, None) => Blocked::new(spec)?.into(),
             (Shape::Classic, _) => Classic::new(spec)?.into(),
             (Shape::Counting, _) => Counting::new(spec)?.into(),
             (Shape::Windowed(window), _) => Windowed::new(spec, window)?.into(),
-            (Shape::Compat, scale) => {
-                let scaling = match scale {
-                    Scale::By(expansion) => Scaling::By(expansion),
-                    Scale::Fixed => Scaling::Fixed,
-                };
+            (Shape::Compat, factor) => {
+                let scaling = factor.map_or(Scaling::Fixed, Scaling::By);
                 return Ok(Filter::new(Part::Compat(Chain::reserve(
                     self.capacity,
                     self.fpr,
@@ -130,14 +149,14 @@ impl Wish {
         // Rust spells a double so that reading it gives the same double.
         let mut words = vec![self.fpr.to_string().into(), self.capacity.to_string().into()];
         let mut say = |word: &str| words.push(word.as_bytes().to_vec());
-        match self.scale {
-            Scale::By(_) if matches!(self.shape, Shape::Classic | Shape::Counting) => {}
-            Scale::By(_) if matches!(self.shape, Shape::Windowed(_)) => {}
-            Scale::By(expansion) => {
+        match self.factor() {
+            Some(_) if matches!(self.shape, Shape::Classic | Shape::Counting) => {}
+            Some(_) if matches!(self.shape, Shape::Windowed(_)) => {}
+            Some(expansion) => {
                 say("EXPANSION");
                 say(&expansion.to_string());
             }
-            Scale::Fixed => say("NONSCALING"),
+            None => say("NONSCALING"),
         }
         match self.shape {
             Shape::Compat => {

@@ -2,6 +2,7 @@
 
 use super::create::create;
 use super::options::{Dialect, Options};
+use super::room::explained;
 use crate::filter::{Added, Wish};
 use crate::stats::STATS;
 use crate::{Args, CommandError, KeyArg, Keyspace, Replicate, Reply};
@@ -115,7 +116,9 @@ pub fn add_and_tell(
         let rest = items.get(added.new.len()..).unwrap_or_default();
         let more = filter.add_many(rest, now_ms, room)?;
         added.new.extend(more.new);
-        added.stopped = more.stopped;
+        let (has, need) = (filter.bytes(), filter.growth_bytes().unwrap_or(0));
+        added.stopped = more.stopped.map(|error| explained(error, keys, key, has, need, room));
+        filter = keys.write(key)?.ok_or(CommandError::NOT_FOUND)?;
     }
     let new = added.new.iter().map(|new| u64::from(*new)).sum();
     STATS.added(new, added.new.len() as u64 - new);

@@ -1,6 +1,7 @@
 //! `BF.RESERVE` and `BF.CLEAR`.
 
 use super::options::{Dialect, Options, capacity, error_rate};
+use super::room::explained;
 use crate::filter::Wish;
 use crate::{Args, CommandError, KeyArg, Keyspace, Replicate, Reply};
 
@@ -28,7 +29,10 @@ pub fn create(
     options: &Options,
 ) -> Result<(), CommandError> {
     let room = keys.room_bytes(0);
-    let filter = options.wish.make(room)?;
+    let filter = options.wish.make(room).map_err(|error| {
+        let need = options.wish.bytes().unwrap_or(0.0) as u64;
+        explained(error, keys, key, 0, need, room)
+    })?;
     if let Some(items) = options.scale_to {
         check_scale(&options.wish, items, room)?;
     }

@@ -1,5 +1,6 @@
 //! `BF.MERGE`.
 
+use super::room::explained;
 use crate::args::is;
 use crate::{Args, CommandError, Filter, Keyspace, Replicate, Reply};
 
@@ -15,10 +16,12 @@ pub fn merge<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, 
         bytes = bytes.max(keys.read(args.key(at))?.ok_or(CommandError::NOT_FOUND)?.bytes());
     }
     let room = keys.room_bytes(0);
+    let refused = |keys: &dyn Keyspace, error, need| explained(error, keys, dest, 0, need, room);
     if bytes > room {
-        return Err(CommandError::NO_MEMORY);
+        return Err(refused(keys, CommandError::NO_MEMORY, bytes));
     }
-    let had = keys.read(dest)?.map(copy).transpose()?;
+    let had = keys.read(dest)?.map(copy).transpose();
+    let had = had.map_err(|error| refused(keys, error, bytes))?;
     let exists = had.is_some();
     let mut merged = had;
     for at in sources {
@@ -29,12 +32,15 @@ pub fn merge<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, 
         let source = keys.read(key)?.ok_or(CommandError::NOT_FOUND)?;
         match &mut merged {
             Some(merged) => merged.merge(source, layers)?,
-            None => merged = Some(copy(source)?),
+            None => {
+                let copied = copy(source);
+                merged = Some(copied.map_err(|error| refused(keys, error, bytes))?);
+            }
         }
     }
     let merged = merged.ok_or(CommandError::NOT_FOUND)?;
     if merged.bytes() > room {
-        return Err(CommandError::NO_MEMORY);
+        return Err(refused(keys, CommandError::NO_MEMORY, merged.bytes()));
     }
     if exists {
         keys.replace(dest, merged)?;

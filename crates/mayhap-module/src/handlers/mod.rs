@@ -3,10 +3,12 @@
 pub mod add;
 pub mod ask;
 pub mod create;
+pub mod debug;
 pub mod info;
 pub mod merge;
 pub mod options;
 pub mod remove;
+mod room;
 pub mod transfer;
 pub mod unseen;
 

@@ -115,18 +115,16 @@ impl Options {
                 continue;
             }
             let Some(value) = words.get(at) else {
-                return Err(match name {
-                    "EXPANSION" if dialect == Dialect::Reserve => {
-                        CommandError::text("ERR no expansion")
-                    }
-                    "EXPANSION" | "CAPACITY" | "ERROR" => bad(name, dialect),
-                    name => CommandError::said(format_args!("{name} needs a value")),
+                return Err(match (name, dialect) {
+                    ("EXPANSION", Dialect::Reserve) => CommandError::text("ERR no expansion"),
+                    ("EXPANSION" | "CAPACITY" | "ERROR", Dialect::Insert) => CommandError::Arity,
+                    _ => CommandError::said(format_args!("{name} needs a value")),
                 });
             };
             at += 1;
             options.value(&mut said, name, value, dialect)?;
         }
-        options.settle(&said)?;
+        options.settle(&said, dialect)?;
         Ok(options)
     }
 
@@ -157,9 +155,14 @@ impl Options {
     ) -> Result<(), CommandError> {
         match (name, dialect) {
             ("EXPANSION", _) => {
-                let most = i64::from(Settings::MAX_EXPANSION);
-                let got = integer(value).filter(|got| (0..=most).contains(got));
-                said.expansion = Some(got.ok_or(bad(name, dialect))? as u32);
+                let got = integer(value).ok_or(bad(name, dialect))?;
+                let within = u32::try_from(got).ok().filter(|got| *got <= Settings::MAX_EXPANSION);
+                said.expansion = Some(within.ok_or(match dialect {
+                    Dialect::Reserve => {
+                        CommandError::text("ERR expansion must be in the range [0, 32768]")
+                    }
+                    Dialect::Insert => bad(name, dialect),
+                })?);
             }
             ("KIND", _) => said.kind = Some(kind(value)?),
             ("WINDOW", _) => {
@@ -217,7 +220,7 @@ impl Options {
     }
 
     /// Put what was said together, or say why it does not fit.
-    fn settle(&mut self, said: &Said) -> Result<(), CommandError> {
+    fn settle(&mut self, said: &Said, dialect: Dialect) -> Result<(), CommandError> {
         let windowed = said.span_ms.is_some() || said.last.is_some() || said.generations.is_some();
         let kind = match (said.kind, windowed) {
             (None, true) => Kind::Windowed,
@@ -228,9 +231,15 @@ impl Options {
             }
             (kind, _) => kind.unwrap_or(Kind::Blocked),
         };
-        if said.expansion.is_some() && said.nonscaling {
-            return Err(CommandError::text("Nonscaling filters cannot expand"));
-        }
+        // RedisBloom refuses both together in `BF.RESERVE`, unless the expansion is 0, which is
+        // the same; in `BF.INSERT` the filter does not grow.
+        let expansion = match (said.expansion, dialect) {
+            (Some(1..), Dialect::Reserve) if said.nonscaling => {
+                return Err(CommandError::text("Nonscaling filters cannot expand"));
+            }
+            _ if said.nonscaling => None,
+            (expansion, _) => expansion,
+        };
         if said.compat && (said.kind.is_some() || windowed) {
             return Err(CommandError::text("ERR COMPAT filters have no KIND"));
         }
@@ -251,18 +260,17 @@ impl Options {
             Kind::Windowed => Shape::Windowed(self.window(said)?),
         };
         let grows = matches!(self.wish.shape, Shape::Blocked | Shape::Compat);
-        match said.expansion {
+        match expansion {
             Some(1..) if !grows => {
                 return Err(CommandError::text("Nonscaling filters cannot expand"));
             }
-            Some(0) => self.wish.scale = Scale::Fixed,
-            Some(expansion) => self.wish.scale = Scale::By(expansion),
+            Some(expansion) => self.wish.scale = Scale::of(expansion),
             None if said.nonscaling && !matches!(self.wish.shape, Shape::Windowed(_)) => {
                 self.wish.scale = Scale::Fixed;
             }
             None => {}
         }
-        if self.scale_to.is_some() && self.wish.scale == Scale::Fixed {
+        if self.scale_to.is_some() && self.wish.factor().is_none() {
             return Err(CommandError::text(
                 "ERR cannot use NONSCALING and VALIDATESCALETO options together",
             ));

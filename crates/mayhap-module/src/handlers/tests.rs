@@ -17,7 +17,7 @@ fn replica_of(keys: &Memory) -> Memory {
     let mut replica = Memory { now_ms: 77, ..Memory::default() };
     replica.settings.error_rate = 0.2;
     replica.settings.initial_size = 7;
-    replica.settings.expansion = 2;
+    replica.settings.expansion = Some(2);
     for words in &keys.replicated {
         if words[0] == b"PEXPIREAT" {
             continue;
@@ -192,14 +192,14 @@ fn grown_filters_keep_the_rate_and_cost_at_most_16_bits() {
 fn limits_refuse_before_anything_is_allocated() {
     let mut keys = Memory { room: Some(10_000), ..Memory::default() };
     let none = "ERR Insufficient memory to create filter";
-    assert_eq!(refused(&mut keys, "bf.reserve k 0.01 1000000000"), none);
-    assert_eq!(refused(&mut keys, "bf.reserve k 0.01 1000000000 COMPAT"), none);
+    assert!(refused(&mut keys, "bf.reserve k 0.01 1000000000").starts_with(none));
+    assert!(refused(&mut keys, "bf.reserve k 0.01 1000000000 COMPAT").starts_with(none));
     keys.say("bf.reserve k 0.01 2000 EXPANSION 8").unwrap();
     let items: Vec<String> = (0..3000).map(|item| item.to_string()).collect();
     let mut words: Vec<&[u8]> = vec![b"bf.madd", b"k"];
     words.extend(items.iter().map(String::as_bytes));
     let Ok(Reply::BoolsUntil(taken, error)) = keys.run(&words) else { panic!() };
-    assert!(error == CommandError::NO_ROOM_TO_GROW && taken.len() >= 2000);
+    assert!(error.to_string().contains("filter k: its next layer") && taken.len() >= 2000);
     // The replica, which has room, took no more than we did.
     let (ours, mut replica) = (dumps(&mut keys), replica_of(&keys));
     assert_eq!(ours, dumps(&mut replica));

@@ -1,5 +1,6 @@
 //! `BF.SCANDUMP` and `BF.LOADCHUNK`.
 
+use super::room::explained;
 use crate::args::integer;
 use crate::filter::{Filter, Head, Incoming, Part};
 use crate::{Args, CommandError, Keyspace, Replicate, Reply};
@@ -24,11 +25,20 @@ pub fn loadchunk<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'
         (1, true) => return Err(CommandError::BAD_DATA),
         (1, false) => {
             let room = keys.room_bytes(0);
-            keys.create(key, begin(chunk, room)?, None)?;
+            let filter = begin(chunk, room).map_err(|error| {
+                let need = Head::decode(chunk).map_or(0, |head| head.body_bytes());
+                explained(error, keys, key, 0, need, room)
+            })?;
+            keys.create(key, filter, None)?;
         }
         (_, false) => return Err(CommandError::NOT_FOUND),
         (_, true) => {
-            keys.write(key)?.ok_or(CommandError::NOT_FOUND)?.load_chunk(iterator, chunk)?;
+            let filter = keys.write(key)?.ok_or(CommandError::NOT_FOUND)?;
+            let has = filter.bytes();
+            filter.load_chunk(iterator, chunk).map_err(|error| {
+                let need = has.saturating_add(chunk.len() as u64);
+                explained(error, keys, key, 0, need, need)
+            })?;
         }
     }
     keys.changed(key, "bf.loadchunk", Replicate::Verbatim);

@@ -6,7 +6,7 @@ fn every_row_is_whole() {
     for (at, command) in COMMANDS.iter().enumerate() {
         let name = command.name;
         assert!(COMMANDS[..at].iter().all(|other| other.name != name), "{name} twice");
-        assert!(name.bytes().all(|byte| byte.is_ascii_uppercase()), "{name}");
+        assert!(name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'), "{name}");
         assert!(matches!(command.args[0], Arg::Key(_) | Arg::Keys(_)), "{name}");
         assert_ne!(command.writes(), command.flags.contains(&Flag::ReadOnly), "{name}");
         assert!(command.about.ends_with('.') && !command.cost.is_empty(), "{name}");
@@ -63,6 +63,33 @@ fn key_places_are_found_in_the_words() {
     assert_eq!(places("MERGE", "bf.merge d a b"), 1..4);
     assert_eq!(places("MERGE", "bf.merge d a LAYERS"), 1..3);
     assert_eq!(places("MERGE", "bf.merge d layers"), 1..3);
+}
+
+#[test]
+fn every_key_has_its_access() {
+    let access = |name: &str, words: &str| -> Vec<Access> {
+        let words: Vec<&[u8]> = words.split(' ').map(str::as_bytes).collect();
+        let args = Args::new(&words);
+        let command = COMMANDS.iter().find(|command| command.name == name).unwrap();
+        command.key_places(&args).map(|place| command.access_at(place, &args)).collect()
+    };
+    use Access::{Delete, Read, ReadWrite, Write};
+    assert_eq!(access("MERGE", "bf.merge d a b LAYERS"), [Write, Read, Read]);
+    assert_eq!(access("MEXISTSANY", "bf.mexistsany a b ITEMS x"), [Read, Read]);
+    assert_eq!(access("UNSEEN", "bf.unseen k a b"), [Read]);
+    assert_eq!(access("UNSEEN", "bf.unseen k MARK"), [Read], "an item that is spelled so");
+    assert_eq!(access("UNSEEN", "bf.unseen k a mark"), [ReadWrite]);
+    assert_eq!(access("UNSEEN_RO", "bf.unseen_ro k a MARK"), [Read]);
+    assert_eq!(access("ADD", "bf.add k a"), [Write]);
+    assert_eq!(access("DEL", "bf.del k a"), [Delete]);
+    assert_eq!(access("EXISTS", "bf.exists k a"), [Read]);
+    // A word that is missing must not make the server's question a panic.
+    for command in COMMANDS {
+        for words in [&[&b"x"[..]][..], &[b"x", b"k"]] {
+            let args = Args::new(words);
+            command.key_places(&args).for_each(|place| _ = command.access_at(place, &args));
+        }
+    }
 }
 
 #[test]

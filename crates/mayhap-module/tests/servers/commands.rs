@@ -112,7 +112,11 @@ fn errors_are_those_clients_expect() {
                 ("BF.RESERVE n 0.1 x", "ERR bad capacity"),
                 ("BF.RESERVE n 0.1 0", "ERR capacity must be in the range [1, 1073741824]"),
                 ("BF.RESERVE n 0.1 9 EXPANSION", "ERR no expansion"),
-                ("BF.RESERVE n 0.1 9 EXPANSION -1", "ERR bad expansion"),
+                ("BF.RESERVE n 0.1 9 EXPANSION x", "ERR bad expansion"),
+                (
+                    "BF.RESERVE n 0.1 9 EXPANSION -1",
+                    "ERR expansion must be in the range [0, 32768]",
+                ),
                 ("BF.RESERVE n 0.1 9 NONSCALING EXPANSION 2", "Nonscaling filters cannot expand"),
                 ("BF.RESERVE k 0.1 9", "ERR item exists"),
                 ("BF.INSERT n NOCREATE ITEMS a", "ERR not found"),
@@ -120,6 +124,10 @@ fn errors_are_those_clients_expect() {
                 ("BF.INSERT n ERROR x ITEMS a", "Bad error rate"),
                 ("BF.INSERT n CAPACITY x ITEMS a", "Bad capacity"),
                 ("BF.INSERT n EXPANSION x ITEMS a", "Bad expansion"),
+                (
+                    "BF.INSERT n ERROR 0.5 EXPANSION",
+                    "ERR wrong number of arguments for 'bf.insert' command",
+                ),
                 ("BF.INFO n", "ERR not found"),
                 ("BF.INFO k foo", "Invalid information value"),
                 ("BF.SCANDUMP n 0", "ERR not found"),
@@ -138,7 +146,7 @@ fn errors_are_those_clients_expect() {
                 let name = format!("BF.{}", command.name);
                 let line = match command.name {
                     "RESERVE" => "text 0.01 100",
-                    "INFO" | "CARD" | "CLEAR" => "text",
+                    "INFO" | "CARD" | "CLEAR" | "DEBUG" => "text",
                     "SCANDUMP" => "text 0",
                     "LOADCHUNK" => "text 1 x",
                     "INSERT" | "MEXISTSANY" => "text ITEMS a",
@@ -180,7 +188,7 @@ fn the_server_knows_every_row() {
                 client.say("ACL CAT bloom").array().into_iter().map(Value::text).collect();
             rows.sort();
             let mut names: Vec<String> =
-                COMMANDS.iter().map(|row| format!("BF.{}", row.name)).collect();
+                COMMANDS.iter().map(|row| format!("bf.{}", row.name.to_lowercase())).collect();
             names.sort();
             assert_eq!(rows, names);
             client.say("ACL SETUSER reader on nopass ~* +@bloom -@write");
@@ -214,7 +222,7 @@ fn settings_come_from_arguments_and_config() {
         assert_eq!(client.say("MH.INFO l CAPACITY"), Value::ints(&[50]));
         assert_eq!(client.say("CONFIG SET mayhap.max-filter-bytes 1mb"), Value::ok());
         let none = "ERR Insufficient memory to create filter";
-        assert_eq!(client.say("MH.RESERVE big 0.01 10000000").error(), none);
+        assert!(client.say("MH.RESERVE big 0.01 10000000").error().starts_with(none));
         assert_eq!(client.say("CONFIG SET mayhap.compat yes"), Value::ok());
         client.say("MH.ADD theirs a");
         let full = client.say("MH.INFO theirs FULL").array();

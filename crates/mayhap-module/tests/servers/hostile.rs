@@ -78,9 +78,9 @@ fn memory_is_asked_for_before_it_is_taken() {
         let mut server = Server::start(make, &["--maxmemory", "20mb"]);
         let mut client = server.client();
         let none = "ERR Insufficient memory to create filter";
-        assert_eq!(client.say("BF.RESERVE k 0.01 1073741824").error(), none);
-        assert_eq!(client.say("BF.RESERVE k 0.01 1073741824 COMPAT").error(), none);
-        assert_eq!(client.say("BF.RESERVE k 0.01 100000000 KIND counting").error(), none);
+        assert!(client.say("BF.RESERVE k 0.01 1073741824").error().starts_with(none));
+        assert!(client.say("BF.RESERVE k 0.01 1073741824 COMPAT").error().starts_with(none));
+        assert!(client.say("BF.RESERVE k 0.01 100000000 KIND counting").error().starts_with(none));
         // RedisBloom's header of one link of 2^40 bytes, all of it consistent.
         let mut head = Vec::new();
         let bits_per_entry = 0.01f64.ln().abs() / 0.480453013918201;

@@ -4,15 +4,18 @@
 //! Valkey in the virtual environment `target/servers`; `cargo xtask test` installs them. A server
 //! that is not there is skipped, unless `CI=true`. `MAYHAP_SERVERS` names others.
 
+mod access;
 mod beside;
 mod clients;
 mod cluster;
 mod commands;
 mod defrag;
 mod hostile;
+mod memory;
 mod migration;
 mod mutation;
 mod nodes;
 mod persistence;
 mod resp;
 mod server;
+mod settings;

@@ -347,6 +347,7 @@ impl Cascade {
             FirstLayer::Blocked(first) => first.move_arrays(mover),
         }
         self.exact.move_arrays(mover);
+        self.stash.move_arrays(mover);
     }
 }
 

@@ -58,6 +58,7 @@ pub struct Scalable<B = Pages> {
 impl Scalable {
     /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
     pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+        mover.relocate(&mut self.layers);
         self.layers.iter_mut().for_each(|layer| layer.move_arrays(mover));
     }
 

@@ -75,6 +75,7 @@ impl Sharded {
 
     /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
     pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+        mover.relocate(&mut self.shards);
         self.shards.iter_mut().for_each(|shard| shard.move_arrays(mover));
     }
 

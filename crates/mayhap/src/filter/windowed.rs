@@ -122,6 +122,9 @@ impl Growing {
 impl Windowed {
     /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
     pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+        let mut ring = Vec::from(std::mem::take(&mut self.ring)); // the same memory
+        mover.relocate(&mut ring);
+        self.ring = ring.into();
         self.ring.iter_mut().for_each(|generation| generation.filter.move_arrays(mover));
     }
 

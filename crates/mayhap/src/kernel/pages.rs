@@ -122,6 +122,24 @@ impl<'a> Mover<'a> {
     pub unsafe fn new(by: &'a mut dyn FnMut(NonNull<u8>) -> Option<NonNull<u8>>) -> Mover<'a> {
         Mover(by)
     }
+
+    /// Offer the memory of a vector. What is in it stays the same and in its place.
+    pub fn relocate<T>(&mut self, items: &mut Vec<T>) {
+        // What is aligned to more need not come from where the mover looks.
+        const { assert!(align_of::<T>() <= 16) };
+        let (count, capacity) = (items.len(), items.capacity());
+        if capacity == 0 || size_of::<T>() == 0 {
+            return;
+        }
+        // SAFETY: as in `Pages::move_by`: the vector owns one allocation, which stays as it is or
+        // is moved as bytes, and the old vector is forgotten before anything looks at its memory.
+        unsafe {
+            let old = NonNull::new_unchecked(items.as_mut_ptr());
+            let Some(new) = (self.0)(old.cast()) else { return };
+            let moved = Vec::from_raw_parts(new.cast().as_ptr(), count, capacity);
+            std::mem::forget(std::mem::replace(items, moved));
+        }
+    }
 }
 
 impl fmt::Debug for Mover<'_> {
@@ -285,7 +303,22 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_offers_all_of_its_arrays() {
+    fn vectors_are_moved_with_what_they_own() {
+        let mut words: Vec<String> = Vec::with_capacity(5);
+        words.extend(["a", "b", "c"].map(str::to_owned));
+        let bytes = words.capacity() * size_of::<String>();
+        let mut by = |memory| Some(moved(memory, bytes));
+        // SAFETY: it moves as it must; strings are aligned as words are.
+        let mut mover = unsafe { Mover::new(&mut by) };
+        mover.relocate(&mut words);
+        mover.relocate(&mut Vec::<String>::new()); // owns nothing, and is not offered
+        words.push("d".to_owned());
+        assert_eq!(words, ["a", "b", "c", "d"]);
+        assert_eq!(words.capacity(), 5);
+    }
+
+    #[test]
+    fn every_kind_offers_all_of_its_memory() {
         use crate::{AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Scalable, Sharded};
         use crate::{Spec, Window, Windowed};
         let spec = Spec::new(30, 0.01).unwrap();
@@ -296,10 +329,10 @@ mod tests {
             (Classic::new(spec).unwrap().into(), 1),
             (Blocked::new(spec).unwrap().into(), 1),
             (Counting::new(spec).unwrap().into(), 1),
-            (grown.into(), layers),
-            (Windowed::new(spec, Window::last_keys(3)).unwrap().into(), 4),
+            (grown.into(), layers + 1), // and the list of them
+            (Windowed::new(spec, Window::last_keys(3)).unwrap().into(), 5),
             (Fuse::from_keys(spec, 0..400u64).unwrap().into(), 1),
-            (Sharded::new(spec, 5).unwrap().into(), 5),
+            (Sharded::new(spec, 5).unwrap().into(), 6),
             (Cascade::from_keys(spec, 0..400u64, 400..5000u64).unwrap().into(), 2),
         ];
         for (mut filter, arrays) in kinds {

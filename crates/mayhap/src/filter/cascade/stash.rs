@@ -1,6 +1,7 @@
 //! What became known after a filter was built.
 
 use crate::hash::Hash;
+use crate::kernel::Mover;
 
 /// Keys added and removed since a [`Cascade`](crate::Cascade) was built, by their whole hashes:
 /// exact, at 64 bits each. The last word on a key is the one that counts.
@@ -13,6 +14,12 @@ pub struct Stash {
 }
 
 impl Stash {
+    /// Offer its memory to whoever tidies the heap.
+    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+        mover.relocate(&mut self.added);
+        mover.relocate(&mut self.removed);
+    }
+
     /// A stash of these; `None` where they are not in order, or one is there twice.
     pub(crate) fn from_parts(added: Vec<Hash>, removed: Vec<Hash>) -> Option<Stash> {
         let rises = |hashes: &[Hash]| hashes.is_sorted_by(|a, b| a < b);
