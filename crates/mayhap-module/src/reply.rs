@@ -21,6 +21,8 @@ pub enum Reply<'a> {
     BoolsUntil(Vec<bool>, CommandError),
     /// A short text.
     Text(&'static str),
+    /// A text made for this reply.
+    Line(String),
     /// Words of the command itself.
     Words(Vec<&'a [u8]>),
     /// Names and what belongs to them: pairs in RESP2, a map in RESP3.

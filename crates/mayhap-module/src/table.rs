@@ -1,7 +1,7 @@
 //! Every command, one row each. Arity, key positions, flags, `COMMAND DOCS` and
 //! `docs/COMMANDS.md` are read from here; a fact is written nowhere else.
 
-use crate::handlers::{add, ask, create, info, merge, remove, transfer, unseen};
+use crate::handlers::{add, ask, create, info, merge, remove, shard, transfer, unseen};
 use crate::{Args, CommandError, Keyspace, Reply};
 use std::fmt::Write;
 
@@ -107,6 +107,7 @@ const EX: Arg = Arg::Option("EX", "seconds", Value::Integer);
 const COMPAT: Arg = Arg::Flag("COMPAT");
 const SECRET: Arg = Arg::Option("SECRET", "hex", Value::Text);
 const KEY: Arg = Arg::Key("key");
+const IDENTITY: Arg = Arg::One("id/index/count", Value::Text);
 
 /// All of them.
 pub const COMMANDS: &[Command] = &[
@@ -281,6 +282,33 @@ pub const COMMANDS: &[Command] = &[
         about: "Those of the items that are certainly not in; with MARK they are added in the same step.",
         origin: Origin::Ours,
         run: unseen::unseen,
+    },
+    Command {
+        name: "SHARDID",
+        args: &[KEY, IDENTITY],
+        flags: FREES,
+        cost: "O(1)",
+        about: "Mark a filter as one shard of a larger one. BADSHARD where it is another already; BF.CLEAR takes the mark away.",
+        origin: Origin::Ours,
+        run: shard::shard_id,
+    },
+    Command {
+        name: "SHARDMADD",
+        args: &[KEY, IDENTITY, Arg::Items],
+        flags: WRITES,
+        cost: "O(n·l), n = items, l = layers",
+        about: "As BF.MADD, if the key holds this shard: else BADSHARD, and nothing is added or made.",
+        origin: Origin::Ours,
+        run: shard::madd,
+    },
+    Command {
+        name: "SHARDMEXISTS",
+        args: &[KEY, IDENTITY, Arg::Items],
+        flags: READS,
+        cost: "O(n·l), n = items, l = layers",
+        about: "As BF.MEXISTS, if the key holds this shard: else BADSHARD. A key that is missing is an error, not a no.",
+        origin: Origin::Ours,
+        run: shard::mexists,
     },
 ];
 

@@ -29,7 +29,11 @@ pub fn merge<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, 
         let source = keys.read(key)?.ok_or(CommandError::NOT_FOUND)?;
         match &mut merged {
             Some(merged) => merged.merge(source, layers)?,
-            None => merged = Some(copy(source)?),
+            None => {
+                let mut copy = copy(source)?;
+                copy.set_shard(None); // a new filter, not that shard
+                merged = Some(copy);
+            }
         }
     }
     let merged = merged.ok_or(CommandError::NOT_FOUND)?;

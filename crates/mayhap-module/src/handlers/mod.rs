@@ -7,6 +7,7 @@ pub mod info;
 pub mod merge;
 pub mod options;
 pub mod remove;
+pub mod shard;
 pub mod transfer;
 pub mod unseen;
 

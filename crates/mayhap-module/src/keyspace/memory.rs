@@ -64,6 +64,7 @@ fn own(reply: Reply<'_>) -> Reply<'static> {
         Reply::Bools(all) => Reply::Bools(all),
         Reply::BoolsUntil(all, error) => Reply::BoolsUntil(all, error),
         Reply::Text(text) => Reply::Text(text),
+        Reply::Line(text) => Reply::Line(text),
         Reply::Chunk(next, bytes) => Reply::Chunk(next, bytes),
         other => panic!("{other:?} is nested"),
     }
