@@ -21,11 +21,13 @@
 mod address;
 #[cfg(feature = "async")]
 mod async_pool;
+mod claim;
 mod descriptor;
 mod dump;
 mod error;
 mod filter_error;
 mod filters;
+mod identity;
 mod info;
 mod pool;
 mod request;

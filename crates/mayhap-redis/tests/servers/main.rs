@@ -13,6 +13,7 @@ mod resp;
 mod server;
 
 mod cluster;
+mod identity;
 mod shards;
 mod transfer;
 
