@@ -29,6 +29,7 @@ mod filter_error;
 mod filters;
 mod identity;
 mod info;
+mod orphans;
 mod pool;
 mod request;
 mod router;
@@ -44,6 +45,7 @@ pub use error::LinkError;
 pub use filter_error::FilterError;
 pub use filters::{Filters, Held, Make};
 pub use info::Info;
+pub use orphans::Orphan;
 pub use pool::Pool;
 /// The client underneath, for its commands and values.
 pub use redis;

@@ -25,6 +25,9 @@ for _, found in ipairs(redis.call(ARGV[1], KEYS[1], unpack(ARGV, 4, 3 + count)))
 end
 return redis.call(ARGV[2], KEYS[1], 'NOCREATE', 'ITEMS', unpack(ARGV, 4 + count))";
 
+/// What is found where witnesses are missing; modules that know none answer alike for no key.
+const UNMARKED: &str = "nothing, or a filter without its marks";
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Question {
     Add,
@@ -171,7 +174,7 @@ impl Sharded {
             }
             for value in &values[..witnesses] {
                 if !yes(key, value)? {
-                    return Err(self.not_the_shard(home, "something that answers to its name"));
+                    return Err(self.not_the_shard(home, UNMARKED));
                 }
             }
             for (at, value) in list.iter().zip(&values[witnesses..]) {
@@ -264,9 +267,7 @@ impl Sharded {
         }
         match what.strip_prefix("BADSHARD the key holds ") {
             Some(found) => self.not_the_shard(home, found),
-            None if what.contains("BADSHARD") => {
-                self.not_the_shard(home, "something that answers to its name")
-            }
+            None if what.contains("BADSHARD") => self.not_the_shard(home, UNMARKED),
             None => refusal(&self.shards[home].key, what),
         }
     }
@@ -296,7 +297,7 @@ impl Sharded {
                 let values = self.values_of(home, reply, WITNESSES + 1)?;
                 for value in &values[..WITNESSES] {
                     if !yes(&self.shards[home].key, value)? {
-                        return Err(self.not_the_shard(home, "something that answers to its name"));
+                        return Err(self.not_the_shard(home, UNMARKED));
                     }
                 }
                 Ok(())

@@ -23,12 +23,6 @@ redis.call(ARGV[1], KEYS[1], unpack(ARGV, 3, 2 + count))
 redis.call(ARGV[mark], KEYS[1], unpack(ARGV, mark + 2))
 return 1";
 
-/// Delete a key if it holds this shard.
-const UNLINK_SHARD: &str = "\
-local there = redis.pcall(ARGV[1], KEYS[1], ARGV[2], '')
-if there['err'] then return 0 end
-return redis.call('UNLINK', KEYS[1])";
-
 impl Sharded {
     /// Make an empty filter: its shards first, then what tells of them. They do not grow: one that
     /// has all it was made for takes no more, so that the rate stays what it is.
@@ -177,11 +171,8 @@ impl Sharded {
             let temp = super::load::temp_key(&shard.key, id);
             orders.push(Order::at(shard.slot, cmd("UNLINK").arg(temp)));
             if filters.keeps_identities() {
-                let mut eval = cmd("EVAL");
-                eval.arg(UNLINK_SHARD).arg(1).arg(&shard.key);
-                eval.arg(filters.command_name("SHARDMEXISTS"));
-                eval.arg(id.shard(home, shards.len() as u32).to_string());
-                orders.push(Order::at(shard.slot, &eval));
+                let id = id.shard(home, shards.len() as u32);
+                orders.push(filters.unlink_shard(&shard.key, id));
             }
         }
         _ = filters.router.ask(&orders, filters.reading());

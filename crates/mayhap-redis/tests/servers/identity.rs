@@ -5,7 +5,7 @@ use super::server::Server;
 use super::{connect, make};
 use mayhap::format::Notes;
 use mayhap::{Secret, Spec};
-use mayhap_redis::{Descriptor, FilterError, Filters, Sharded};
+use mayhap_redis::{Address, Descriptor, FilterError, Filters, Sharded};
 use std::sync::Arc;
 
 const SECRET: Secret = Secret::from_bytes([8; 16]);
@@ -63,7 +63,19 @@ fn a_shard_that_is_not_the_one_is_an_error_that_names_it() {
     let Some(make) = make() else { return };
     let server = Server::start(make, &[]);
     let (filters, mut client) = (connect(&server), server.client());
-    for list in both(&filters) {
+    // A module that knows no identities: RedisBloom's, valkey-bloom's, an earlier one of ours.
+    let (address, _) = Address::parse(&format!("redis://127.0.0.1:{}", server.port)).unwrap();
+    let older = Arc::new(Filters::connect(address, "BF").unwrap().without_identities());
+    let about = Descriptor::new(spec(), 8, Notes::new()).unwrap();
+    let witnessed = Sharded::create(&older, b"witnessed", about, false).unwrap();
+    let new = witnessed.add(&items()).unwrap().iter().filter(|new| **new).count() as u64;
+    assert_eq!((witnessed.count(), witnessed.info().unwrap().items), (Ok(new), new));
+    // Whoever opens it asks for the same marks, whatever the module knows by then.
+    let witnessed = Sharded::open(&filters, b"witnessed").unwrap();
+    let built = mayhap::Sharded::new(spec(), 8).unwrap();
+    let refused = Sharded::load(&older, b"x", &built, Notes::new(), false, &|_| ()).err().unwrap();
+    assert!(refused.to_string().contains("earlier release"), "{refused}");
+    for list in both(&filters).into_iter().chain([witnessed]) {
         let (key, other) = (key_of(&list, 3), key_of(&list, 4));
         for (what, commands) in swaps(&mut client, &key, &other) {
             assert!(list.check(&items()).unwrap().iter().all(|found| *found), "before {what}");
@@ -128,4 +140,29 @@ fn a_shard_stays_one_through_dumps_restarts_and_rewrites() {
         assert!(list.check(&items()).unwrap().iter().all(|found| *found), "{name}");
         assert_eq!(list.add(&["new"]), Ok(vec![true]), "{name}");
     }
+}
+
+/// What earlier releases made has no identity: it is answered as they did, and can be told.
+#[test]
+fn filters_of_earlier_releases_are_asked_as_before() {
+    let Some(make) = make() else { return };
+    let server = Server::start(make, &[]);
+    let (filters, mut client) = (connect(&server), server.client());
+    let about = Descriptor::new(spec(), 3, Notes::new()).unwrap();
+    let keys = ["old:{0.1}", "old:{1}", "old:{2.4}"];
+    for key in keys {
+        let capacity = about.shard_capacity();
+        let reserve =
+            format!("BF.RESERVE {key} 0.01 {capacity} NONSCALING KIND blocked SECRET {SECRET_HEX}");
+        assert_eq!(client.say(&reserve), Value::ok());
+    }
+    assert_eq!(client.call(&[&b"SET"[..], b"old", &about.encode()]), Value::ok());
+    let old = Sharded::open(&filters, b"old").unwrap();
+    assert!(!old.about().unwrap().has_identity());
+    old.add(&items()).unwrap();
+    assert!(old.check(&items()).unwrap().iter().all(|found| *found));
+    assert!(old.count().unwrap() > 19_000 && old.info().unwrap().items > 19_000);
+    client.call(&["DEL", keys[1]]);
+    assert!(matches!(old.check(&items()), Err(FilterError::Lost { .. })));
+    assert_eq!(old.delete(), Ok(3));
 }
