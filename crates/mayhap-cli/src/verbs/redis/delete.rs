@@ -39,7 +39,7 @@ pub struct Delete {
     dry_run: bool,
 
     /// Only orphans that were not written to for this long: 0s, 10m, 1h, 7d
-    #[arg(long, value_name = "TIME", default_value = "10m", requires = "orphans", value_parser = numbers::duration)]
+    #[arg(long, value_name = "TIME", default_value = "10m", requires = "orphans", value_parser = age)]
     older_than: Duration,
 }
 
@@ -92,6 +92,11 @@ fn row(orphan: &Orphan) -> serde_json::Value {
         "key": text(orphan.key()), "filter": text(orphan.filter()),
         "age_seconds": orphan.age().as_secs(),
     })
+}
+
+/// A time, or none at all.
+fn age(text: &str) -> Result<Duration, String> {
+    if matches!(text, "0" | "0s") { Ok(Duration::ZERO) } else { numbers::duration(text) }
 }
 
 fn counted(keys: u64) -> String {
