@@ -204,7 +204,7 @@ impl fmt::Display for FilterError {
                 write!(f, "{key}: being loaded by somebody else, heard of {heard_s} s ago")
             }
             FilterError::NotKept { key, what } => {
-                write!(f, "{key}: loaded, but not there in the end: {what}")
+                write!(f, "{key}: loaded, but not all there in the end: {what}")
             }
             FilterError::Cancelled => f.write_str("interrupted; what was sent is removed"),
             FilterError::Replaced { key } => write!(f, "{key}: replaced or deleted meanwhile"),

@@ -189,7 +189,7 @@ impl Filters {
                 Ok(()) => return Ok(temp),
                 // Nobody knows how far it came: begin anew when the slot answers again.
                 Err(error) if is_cut(&error) && tries < TRIES => drop(self.look(key)?),
-                Err(error) => return Err(error),
+                Err(error) => return Err(forgotten(key, error)),
             }
         }
     }
@@ -461,6 +461,17 @@ pub(crate) fn is_cut(error: &FilterError) -> bool {
         FilterError::Link(LinkError::Away { .. }) => true,
         FilterError::Refused { what, .. } => what == "not found" || what.contains("invalid offset"),
         _ => false,
+    }
+}
+
+/// Where servers go on forgetting what they were sent, that is what is wrong.
+pub(crate) fn forgotten(key: &[u8], error: FilterError) -> FilterError {
+    match error {
+        FilterError::Refused { .. } if is_cut(&error) => {
+            let what = "pieces that were sent are gone again, as after a failover".to_owned();
+            FilterError::NotKept { key: shown(key), what }
+        }
+        other => other,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::filters::{refusal, shown};
 use crate::identity::FilterId;
 use crate::router::Order;
 use crate::slot::beside;
-use crate::transfer::{Moved, TRIES, io_error, is_cut};
+use crate::transfer::{Moved, TRIES, forgotten, io_error, is_cut};
 use crate::{Descriptor, FilterError, Filters, Held, Reply};
 use mayhap::format::Notes;
 use mayhap::{Native, Scheme};
@@ -214,7 +214,7 @@ impl Sharded {
             filters.one(&self.name, unlink, filters.reading())?;
             match filters.upload_as(&temp, &feed) {
                 Err(error) if is_cut(&error) && tries < TRIES => {}
-                uploaded => return uploaded,
+                uploaded => return uploaded.map_err(|error| forgotten(&self.name, error)),
             }
         }
     }

@@ -14,6 +14,7 @@ mod server;
 
 mod cluster;
 mod identity;
+mod loading;
 mod shards;
 mod transfer;
 
