@@ -1,5 +1,6 @@
 //! How the program ends: grep's three codes, and errors that say what to do.
 
+use mayhap_redis::FilterError;
 use mayhap_store::keys::KeysError;
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -86,7 +87,9 @@ pub fn report(error: &anyhow::Error) -> Exit {
     }
     crate::print::error(&message(error), hint_of(error).as_deref());
     let cancelled = |error: &KeysError| error.is_cancelled();
-    let signal = error.chain().filter_map(|cause| cause.downcast_ref()).any(cancelled);
+    let ended = |error: &FilterError| *error == FilterError::Cancelled;
+    let signal = error.chain().filter_map(|cause| cause.downcast_ref()).any(cancelled)
+        || error.chain().filter_map(|cause| cause.downcast_ref()).any(ended);
     if signal { Exit::Interrupted } else { Exit::Trouble }
 }
 

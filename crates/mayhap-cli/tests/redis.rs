@@ -11,6 +11,11 @@ mod resp;
 #[path = "../../mayhap-module/tests/servers/server.rs"]
 mod server;
 
+#[path = "redis/gate.rs"]
+mod gate;
+#[path = "redis/loads.rs"]
+mod loads;
+
 use assert_cmd::Command;
 use server::{Make, Server, makes};
 use std::fs;

@@ -23,6 +23,8 @@ pub enum Reply<'a> {
     Text(&'static str),
     /// Lines of text.
     Lines(Vec<String>),
+    /// A text made for this reply.
+    Line(String),
     /// Words of the command itself.
     Words(Vec<&'a [u8]>),
     /// Names and what belongs to them: pairs in RESP2, a map in RESP3.

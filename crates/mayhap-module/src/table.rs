@@ -2,7 +2,7 @@
 //! `docs/COMMANDS.md` are read from here; a fact is written nowhere else.
 
 use crate::args::is;
-use crate::handlers::{add, ask, create, debug, info, merge, remove, transfer, unseen};
+use crate::handlers::{add, ask, create, debug, info, merge, remove, shard, transfer, unseen};
 use crate::{Args, CommandError, Keyspace, Reply};
 use std::fmt::Write;
 
@@ -123,6 +123,7 @@ const EX: Arg = Arg::Option("EX", "seconds", Value::Integer);
 const COMPAT: Arg = Arg::Flag("COMPAT");
 const SECRET: Arg = Arg::Option("SECRET", "hex", Value::Text);
 const KEY: Arg = Arg::Key("key");
+const IDENTITY: Arg = Arg::One("id/index/count", Value::Text);
 
 /// All of them.
 pub const COMMANDS: &[Command] = &[
@@ -315,6 +316,33 @@ pub const COMMANDS: &[Command] = &[
         about: "BF.UNSEEN without MARK, for replicas and for users who may not write.",
         origin: Origin::Ours,
         run: unseen::unseen_ro,
+    },
+    Command {
+        name: "SHARDID",
+        args: &[KEY, IDENTITY],
+        flags: FREES,
+        cost: "O(1)",
+        about: "Mark a filter as one shard of a larger one. BADSHARD where it is another already; BF.CLEAR takes the mark away.",
+        origin: Origin::Ours,
+        run: shard::shard_id,
+    },
+    Command {
+        name: "SHARDMADD",
+        args: &[KEY, IDENTITY, Arg::Items],
+        flags: WRITES,
+        cost: "O(n·l), n = items, l = layers",
+        about: "As BF.MADD, if the key holds this shard: else BADSHARD, and nothing is added or made.",
+        origin: Origin::Ours,
+        run: shard::madd,
+    },
+    Command {
+        name: "SHARDMEXISTS",
+        args: &[KEY, IDENTITY, Arg::Items],
+        flags: READS,
+        cost: "O(n·l), n = items, l = layers",
+        about: "As BF.MEXISTS, if the key holds this shard: else BADSHARD. A key that is missing is an error, not a no.",
+        origin: Origin::Ours,
+        run: shard::mexists,
     },
 ];
 

@@ -61,7 +61,34 @@ pub enum FilterError {
     Lost {
         /// Which.
         key: String,
+        /// The node that should have it.
+        node: String,
     },
+    /// What is under a shard's key is not that shard: it was cleared, or deleted and made again.
+    NotTheShard {
+        /// Which.
+        key: String,
+        /// The node that has the key.
+        node: String,
+        /// What is there instead.
+        found: String,
+    },
+    /// Somebody else loads a filter of this name just now.
+    Loading {
+        /// Which.
+        key: String,
+        /// Seconds since that load was last heard of.
+        heard_s: u64,
+    },
+    /// What was loaded is not there, or not all of it: servers failed meanwhile.
+    NotKept {
+        /// Which filter.
+        key: String,
+        /// What is missing.
+        what: String,
+    },
+    /// Somebody wanted it to end, and what it had done so far is undone.
+    Cancelled,
     /// The filter is not the one that was opened: it was deleted or replaced.
     Replaced {
         /// Which.
@@ -118,16 +145,26 @@ impl FilterError {
             }
             FilterError::Pairing { hint, .. } => hint,
             FilterError::Missing { .. } => "is the name right?",
-            FilterError::Exists { .. } => "choose another name, or replace it with --force",
+            FilterError::Exists { .. } => "choose another name, or delete what is there first",
             FilterError::WrongType { .. } => "choose another name",
             FilterError::Shards { .. } => "leave out --shards: what the filter says is used",
             FilterError::Lost { .. } => {
                 "load the filter anew; a server that holds filters must not evict (maxmemory-policy noeviction)"
             }
+            FilterError::NotTheShard { .. } => {
+                "load the filter anew: nobody else may clear, delete or replace its shards, nor the server evict them (maxmemory-policy noeviction)"
+            }
+            FilterError::Loading { .. } => {
+                "wait until it has ended; if it was killed, its claim lapses within half a minute, and the same file goes on where it was"
+            }
+            FilterError::NotKept { .. } => {
+                "load it again when the servers are well; waiting for replicas keeps what was written through a failover"
+            }
             FilterError::Replaced { .. } => "open it again",
             FilterError::Full { .. } => {
                 "make a larger one beside it and add to that, or build it anew from all items"
             }
+            FilterError::Name { got } if got.is_empty() => "give the filter a name",
             FilterError::Name { .. } => "choose a name without braces: they decide the slot",
             FilterError::Refused { what, .. } if what.contains("memory") => {
                 "give the server more memory (maxmemory, mayhap.max-filter-bytes), or the filter more shards"
@@ -157,11 +194,22 @@ impl fmt::Display for FilterError {
             FilterError::Shards { key, have, need } => {
                 write!(f, "{key}: it has {have} shards, not {need}")
             }
-            FilterError::Lost { key } => {
-                write!(f, "{key}: this shard is gone, so nobody knows what was in it")
+            FilterError::Lost { key, node } => {
+                write!(f, "{key} on {node}: this shard is gone, so nobody knows what was in it")
             }
+            FilterError::NotTheShard { key, node, found } => {
+                write!(f, "{key} on {node}: not the shard that was there, but {found}")
+            }
+            FilterError::Loading { key, heard_s } => {
+                write!(f, "{key}: being loaded by somebody else, heard of {heard_s} s ago")
+            }
+            FilterError::NotKept { key, what } => {
+                write!(f, "{key}: loaded, but not all there in the end: {what}")
+            }
+            FilterError::Cancelled => f.write_str("interrupted; what was sent is removed"),
             FilterError::Replaced { key } => write!(f, "{key}: replaced or deleted meanwhile"),
             FilterError::Full { key } => write!(f, "{key}: full, and made not to grow"),
+            FilterError::Name { got } if got.is_empty() => f.write_str("an empty name"),
             FilterError::Name { got } => write!(f, "{got}: a name with braces"),
             FilterError::Spec(error) => error.fmt(f),
             FilterError::Damaged { key, what } => write!(f, "{key}: {what}"),

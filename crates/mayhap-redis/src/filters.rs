@@ -1,9 +1,10 @@
 //! The filters of a server or cluster: who keeps them there, and what is under a key.
 
 use crate::router::{How, Order, Router, Wait, said};
-use crate::slot::slot_of;
+use crate::slot::{beside, slot_of};
 use crate::{Address, Descriptor, FilterError, LinkError, Reply};
 use redis::{Cmd, Value, cmd};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a cluster may take to mend itself before a call gives up.
@@ -71,7 +72,12 @@ pub struct Filters {
     prefix: String,
     make: Make,
     wait: Option<Wait>,
+    identities: bool,
+    cancelled: Option<Arc<Cancelled>>,
 }
+
+/// Whether somebody wants a transfer to end.
+type Cancelled = dyn Fn() -> bool + Send + Sync;
 
 impl Filters {
     /// Connect, and find out who keeps filters there under this prefix of commands, `BF` mostly.
@@ -86,7 +92,8 @@ impl Filters {
         patience: Duration,
     ) -> Result<Filters, FilterError> {
         let router = Router::new(address, patience);
-        let names = ["UNSEEN", "SCANDUMP", "INSERT"].map(|name| format!("{prefix}.{name}"));
+        let names = ["UNSEEN", "SCANDUMP", "INSERT", "SHARDMEXISTS"];
+        let names = names.map(|name| format!("{prefix}.{name}"));
         let order = Order::anywhere(cmd("COMMAND").arg("INFO").arg(&names));
         let reply = router.ask(&[order], router.how())?.remove(0);
         let known: Vec<bool> = match reply {
@@ -94,11 +101,50 @@ impl Filters {
             Ok(_) => vec![],
             Err(what) => return Err(LinkError::Refused { what }.into()),
         };
-        let Some(make) = Make::by(&known) else {
+        let Some(make) = Make::by(&known[..known.len().min(3)]) else {
             let (address, prefix) = (router.name().to_owned(), prefix.to_owned());
             return Err(FilterError::NoModule { address, prefix });
         };
-        Ok(Filters { router, prefix: prefix.to_owned(), make, wait: None })
+        let identities = make == Make::Mayhap && known.get(3) == Some(&true);
+        let prefix = prefix.to_owned();
+        Ok(Filters { router, prefix, make, wait: None, identities, cancelled: None })
+    }
+
+    /// Transfers ask this between their pieces, and end with [`FilterError::Cancelled`] once it says
+    /// yes; a load then removes what it has sent.
+    pub fn with_cancel(self, cancelled: impl Fn() -> bool + Send + Sync + 'static) -> Filters {
+        Filters { cancelled: Some(Arc::new(cancelled)), ..self }
+    }
+
+    /// As if the module there were one that keeps no identities of shards.
+    #[doc(hidden)]
+    pub fn without_identities(self) -> Filters {
+        Filters { identities: false, ..self }
+    }
+
+    /// Whether the module keeps identities of shards.
+    pub(crate) fn keeps_identities(&self) -> bool {
+        self.identities
+    }
+
+    /// Fails once somebody wants the transfer to end.
+    pub(crate) fn check_cancelled(&self) -> Result<(), FilterError> {
+        match &self.cancelled {
+            Some(cancelled) if cancelled() => Err(FilterError::Cancelled),
+            _ => Ok(()),
+        }
+    }
+
+    /// The name of a command, with its prefix.
+    pub(crate) fn command_name(&self, name: &str) -> String {
+        format!("{}.{name}", self.prefix)
+    }
+
+    /// The node that has this slot, for people.
+    pub(crate) fn node_of(&self, slot: u16) -> String {
+        let names = self.router.node_names(&[slot]);
+        let name = names.ok().and_then(|names| names.into_iter().next());
+        name.unwrap_or_else(|| self.router.name().to_owned())
     }
 
     /// Take nothing for written before so many replicas have it: then it survives a failover.
@@ -152,7 +198,7 @@ impl Filters {
 
     /// A command of the module.
     pub(crate) fn command(&self, name: &str, key: &[u8]) -> Cmd {
-        let mut command = cmd(&format!("{}.{name}", self.prefix));
+        let mut command = cmd(&self.command_name(name));
         command.arg(key);
         command
     }
@@ -184,9 +230,14 @@ impl Filters {
         if self.wait.is_none() {
             return Ok(());
         }
-        // A command that changes nothing: what is waited for is all that came before it.
-        let orders: Vec<Order> =
-            keys.map(|key| Order::at(slot_of(key), cmd("EXISTS").arg(key))).collect();
+        // What is waited for is all that came before the last write of this connection, so it
+        // must write something; after a command that changes nothing Valkey waits for nothing.
+        let mut orders = Vec::new();
+        for key in keys {
+            let (slot, beside) = (slot_of(key), beside(key, "waited"));
+            orders.push(Order::at(slot, cmd("SET").arg(&beside).arg("").arg("EX").arg(10)));
+            orders.push(Order::at(slot, cmd("UNLINK").arg(&beside)));
+        }
         self.router.ask(&orders, self.writing())?;
         Ok(())
     }
@@ -262,13 +313,13 @@ pub(crate) fn shown(key: &[u8]) -> String {
 mod tests {
     use super::*;
     use mayhap_foreign::redisbloom::{Chain, Scaling};
-    use std::sync::Arc;
 
     /// Of a server that nobody asks, because what it has is known.
     fn on(make: Make) -> Arc<Filters> {
         let (address, _) = Address::parse("redis://127.0.0.1:1").unwrap();
         let router = Router::new(address, Duration::ZERO);
-        Arc::new(Filters { router, prefix: "BF".to_owned(), make, wait: None })
+        let prefix = "BF".to_owned();
+        Arc::new(Filters { router, prefix, make, wait: None, identities: true, cancelled: None })
     }
 
     #[test]

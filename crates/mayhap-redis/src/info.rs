@@ -48,7 +48,7 @@ impl Sharded {
         };
         let load = |shard: &Fields| {
             let number = |name| shard.number(name).unwrap_or(0);
-            (number(ITEMS), number(CAPACITY))
+            (number(ITEMS).saturating_sub(self.witnesses()), number(CAPACITY))
         };
         let share = |(items, capacity): (u64, u64)| items as f64 / capacity.max(1) as f64;
         let loads = self.keys().zip(shards.iter().map(load));
@@ -61,7 +61,7 @@ impl Sharded {
         let first = shards.first();
         Ok(Info {
             kind: first.and_then(|first| first.word("Kind")).unwrap_or_else(|| "bloom".to_owned()),
-            items: sum(ITEMS),
+            items: sum(ITEMS).saturating_sub(self.witnesses() * shards.len() as u64),
             capacity: self.about().map_or_else(|| sum(CAPACITY), |about| about.spec().capacity()),
             bytes: sum("Size"),
             layers: shards.iter().filter_map(|s| s.number("Number of filters")).max().unwrap_or(0),

@@ -21,12 +21,15 @@
 mod address;
 #[cfg(feature = "async")]
 mod async_pool;
+mod claim;
 mod descriptor;
 mod dump;
 mod error;
 mod filter_error;
 mod filters;
+mod identity;
 mod info;
+mod orphans;
 mod pool;
 mod request;
 mod router;
@@ -42,6 +45,7 @@ pub use error::LinkError;
 pub use filter_error::FilterError;
 pub use filters::{Filters, Held, Make};
 pub use info::Info;
+pub use orphans::Orphan;
 pub use pool::Pool;
 /// The client underneath, for its commands and values.
 pub use redis;

@@ -1,19 +1,38 @@
 //! One filter over many keys, and so over a whole cluster: opened, asked, saved and deleted.
 
+mod load;
 mod make;
 
 use crate::filters::{refusal, shown, unexpected, yes};
+use crate::identity::{FilterId, Mark, ShardId, WITNESSES};
 use crate::router::Order;
 use crate::slot::{shard_key, slot_of};
 use crate::transfer::Moved;
 use crate::{Descriptor, FilterError, Filters, Held, Reply, Saved};
 use mayhap::shard_of;
-use redis::{Value, cmd};
+use redis::{Cmd, Value, cmd};
 use std::io::Write;
 use std::sync::Arc;
 
 /// The most items in one command: a server does one after another, and others wait.
 const MAX_ITEMS: usize = 4096;
+
+/// Where the module keeps no identities: add to a shard that holds its witnesses, in one step.
+const ADD_IF_WITNESSED: &str = "\
+local count = tonumber(ARGV[3])
+for _, found in ipairs(redis.call(ARGV[1], KEYS[1], unpack(ARGV, 4, 3 + count))) do
+  if found ~= 1 then return redis.error_reply('BADSHARD witness missing') end
+end
+return redis.call(ARGV[2], KEYS[1], 'NOCREATE', 'ITEMS', unpack(ARGV, 4 + count))";
+
+/// What is found where witnesses are missing; modules that know none answer alike for no key.
+const UNMARKED: &str = "nothing, or a filter without its marks";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Question {
+    Add,
+    Check,
+}
 
 /// One logical filter over the keys of a server or cluster.
 ///
@@ -23,8 +42,11 @@ const MAX_ITEMS: usize = 4096;
 /// a failover or while slots move: what has no answer is asked again, for as long as
 /// [`Filters::connect_with`] says. A plain filter under one key opens as well and is used alike.
 ///
-/// A key that is missing answers "no" to everything, as servers have it. Here it does not: a shard
-/// that was evicted, and a filter that was replaced since it was opened, are errors.
+/// A key that is missing, or was deleted and made again, answers "no" to everything, as servers
+/// have it. Here it does not: every shard carries the identity of the whole, which is compared in the
+/// command that answers. A shard that was evicted, cleared or replaced, and a filter that was
+/// replaced since it was opened, are errors. (Filters that earlier releases made have no
+/// identity, see [`Descriptor::has_identity`]: of those only missing shards are noticed.)
 ///
 /// Calls block; async programs put them where they put blocking calls (`spawn_blocking`): one
 /// call carries thousands of items, so that a thread for each is no burden.
@@ -111,53 +133,106 @@ impl Sharded {
 
     /// Add items. For each: whether it was certainly new.
     pub fn add<I: AsRef<[u8]>>(&self, items: &[I]) -> Result<Vec<bool>, FilterError> {
-        self.ask(items, "INSERT", &["NOCREATE", "ITEMS"], true)
+        self.ask(items, Question::Add)
     }
 
     /// Whether each of the items may be in; `false` is certain.
     pub fn check<I: AsRef<[u8]>>(&self, items: &[I]) -> Result<Vec<bool>, FilterError> {
-        self.ask(items, "MEXISTS", &[], false)
+        self.ask(items, Question::Check)
     }
 
     fn ask<I: AsRef<[u8]>>(
         &self,
         items: &[I],
-        command: &str,
-        words: &[&str],
-        writes: bool,
+        question: Question,
     ) -> Result<Vec<bool>, FilterError> {
         let mut orders = self.still_there();
         let first = orders.len();
-        let mut places: Vec<(usize, Vec<usize>)> = vec![];
+        let mut places: Vec<(usize, Vec<usize>, usize)> = vec![];
         for (home, list) in self.homes(items) {
-            let shard = &self.shards[home];
             for list in list.chunks(MAX_ITEMS) {
-                let mut order = self.filters.command(command, &shard.key);
-                words.iter().for_each(|word| _ = order.arg(word));
-                list.iter().for_each(|at| _ = order.arg(items[*at].as_ref()));
-                orders.push(Order::at(shard.slot, &order));
-                if !writes {
-                    orders.push(Order::at(shard.slot, cmd("EXISTS").arg(&shard.key)));
-                }
-                places.push((home, list.to_vec()));
+                let items: Vec<&[u8]> = list.iter().map(|at| items[*at].as_ref()).collect();
+                let (more, probes) = self.orders_for(home, question, &items);
+                orders.extend(more);
+                places.push((home, list.to_vec(), probes));
             }
         }
-        let how = if writes { self.filters.writing() } else { self.filters.reading() };
+        let how = match question {
+            Question::Add => self.filters.writing(),
+            Question::Check => self.filters.reading(),
+        };
         let mut replies = self.filters.router.ask(&orders, how)?;
         let mut rest = replies.split_off(first).into_iter();
         self.check_still_there(replies)?;
+        let unmarked = self.mark() == Mark::None && question == Question::Check;
         let mut answers = vec![false; items.len()];
-        for (home, list) in places {
+        for (home, list, witnesses) in places {
             let key = &self.shards[home].key;
-            let values = self.values_of(home, rest.next(), list.len())?;
-            if !writes && matches!(rest.next(), Some(Ok(Value::Int(0)))) {
+            let values = self.values_of(home, rest.next(), witnesses + list.len())?;
+            if unmarked && matches!(rest.next(), Some(Ok(Value::Int(0)))) {
                 return Err(self.gone(home));
             }
-            for (at, value) in list.iter().zip(&values) {
+            for value in &values[..witnesses] {
+                if !yes(key, value)? {
+                    return Err(self.not_the_shard(home, UNMARKED));
+                }
+            }
+            for (at, value) in list.iter().zip(&values[witnesses..]) {
                 answers[*at] = yes(key, value)?;
             }
         }
         Ok(answers)
+    }
+
+    /// What asks a shard about items, such that it is known to be that shard. And how many answers
+    /// of witnesses come before those of the items.
+    fn orders_for(&self, home: usize, question: Question, items: &[&[u8]]) -> (Vec<Order>, usize) {
+        let (filters, shard) = (&self.filters, &self.shards[home]);
+        let order = |command: &mut Cmd| {
+            items.iter().for_each(|item| _ = command.arg(*item));
+            Order::at(shard.slot, command)
+        };
+        match (self.mark(), question) {
+            (Mark::Stamp(id), question) => {
+                let name = match question {
+                    Question::Add => "SHARDMADD",
+                    Question::Check => "SHARDMEXISTS",
+                };
+                let mut command = filters.command(name, &shard.key);
+                command.arg(self.shard_id(id, home).to_string());
+                (vec![order(&mut command)], 0)
+            }
+            (Mark::Witness(id), Question::Check) => {
+                let mut command = filters.command("MEXISTS", &shard.key);
+                command.arg(&self.shard_id(id, home).witnesses());
+                (vec![order(&mut command)], WITNESSES)
+            }
+            (Mark::Witness(id), Question::Add) => {
+                let mut command = cmd("EVAL");
+                command.arg(ADD_IF_WITNESSED).arg(1).arg(&shard.key);
+                command.arg(filters.command_name("MEXISTS")).arg(filters.command_name("INSERT"));
+                command.arg(WITNESSES).arg(&self.shard_id(id, home).witnesses());
+                (vec![order(&mut command)], 0)
+            }
+            (Mark::None, Question::Add) => {
+                let mut command = filters.command("INSERT", &shard.key);
+                command.arg("NOCREATE").arg("ITEMS");
+                (vec![order(&mut command)], 0)
+            }
+            (Mark::None, Question::Check) => {
+                let asked = order(&mut filters.command("MEXISTS", &shard.key));
+                (vec![asked, Order::at(shard.slot, cmd("EXISTS").arg(&shard.key))], 0)
+            }
+        }
+    }
+
+    /// How its shards are known to be its own.
+    pub(crate) fn mark(&self) -> Mark {
+        self.about().map_or(Mark::None, Descriptor::mark)
+    }
+
+    fn shard_id(&self, id: FilterId, home: usize) -> ShardId {
+        id.shard(home as u32, self.shards.len() as u32)
     }
 
     /// As many values as were asked for.
@@ -180,9 +255,53 @@ impl Sharded {
                 Ok(values)
             }
             Some(Ok(other)) => Err(unexpected(key, &other)),
-            Some(Err(what)) if what.ends_with("not found") => Err(self.gone(home)),
-            Some(Err(what)) => Err(refusal(key, what)),
+            Some(Err(what)) => Err(self.refused(home, what)),
             None => Err(unexpected(key, &Value::Nil)),
+        }
+    }
+
+    /// What a server has against a command about a shard, sorted.
+    fn refused(&self, home: usize, what: String) -> FilterError {
+        if what.ends_with("not found") {
+            return self.gone(home);
+        }
+        match what.strip_prefix("BADSHARD the key holds ") {
+            Some(found) => self.not_the_shard(home, found),
+            None if what.contains("BADSHARD") => self.not_the_shard(home, UNMARKED),
+            None => refusal(&self.shards[home].key, what),
+        }
+    }
+
+    /// A question that only this shard answers with yes: is it there?
+    fn probe(&self, home: usize) -> Order {
+        let shard = &self.shards[home];
+        let mut command = match self.mark() {
+            Mark::None => cmd("EXISTS").arg(&shard.key).clone(),
+            Mark::Stamp(_) | Mark::Witness(_) => {
+                return self.orders_for(home, Question::Check, &[b""]).0.remove(0);
+            }
+        };
+        Order::at(shard.slot, &mut command)
+    }
+
+    /// What the answer to it means.
+    fn heed_probe(&self, home: usize, reply: Option<Reply>) -> Result<(), FilterError> {
+        match self.mark() {
+            Mark::None => match reply {
+                Some(Ok(Value::Int(0))) => Err(self.gone(home)),
+                Some(Err(what)) => Err(self.refused(home, what)),
+                _ => Ok(()),
+            },
+            Mark::Stamp(_) => self.values_of(home, reply, 1).map(drop),
+            Mark::Witness(_) => {
+                let values = self.values_of(home, reply, WITNESSES + 1)?;
+                for value in &values[..WITNESSES] {
+                    if !yes(&self.shards[home].key, value)? {
+                        return Err(self.not_the_shard(home, UNMARKED));
+                    }
+                }
+                Ok(())
+            }
         }
     }
 
@@ -222,7 +341,16 @@ impl Sharded {
 
     fn gone(&self, home: usize) -> FilterError {
         let key = shown(&self.shards[home].key);
-        if self.about.is_some() { FilterError::Lost { key } } else { FilterError::Missing { key } }
+        if self.about.is_none() {
+            return FilterError::Missing { key };
+        }
+        FilterError::Lost { key, node: self.filters.node_of(self.shards[home].slot) }
+    }
+
+    fn not_the_shard(&self, home: usize, found: &str) -> FilterError {
+        let Shard { key, slot } = &self.shards[home];
+        let (key, node) = (shown(key), self.filters.node_of(*slot));
+        FilterError::NotTheShard { key, node, found: found.to_owned() }
     }
 
     /// The items counted in, over all shards.
@@ -230,22 +358,29 @@ impl Sharded {
         let mut sum = 0u64;
         for (home, value) in self.each("CARD", &[])?.into_iter().enumerate() {
             match value {
-                Value::Int(items) => sum = sum.saturating_add(items.unsigned_abs()),
+                Value::Int(items) => {
+                    sum = sum.saturating_add(items.unsigned_abs().saturating_sub(self.witnesses()));
+                }
                 other => return Err(unexpected(&self.shards[home].key, &other)),
             }
         }
         Ok(sum)
     }
 
+    /// Items of a shard that are no items of the filter.
+    pub(crate) fn witnesses(&self) -> u64 {
+        if matches!(self.mark(), Mark::Witness(_)) { WITNESSES as u64 } else { 0 }
+    }
+
     /// The same question to every shard.
     pub(crate) fn each(&self, command: &str, words: &[&str]) -> Result<Vec<Value>, FilterError> {
         let mut orders = self.still_there();
         let first = orders.len();
-        for shard in &self.shards {
+        for (home, shard) in self.shards.iter().enumerate() {
             let mut order = self.filters.command(command, &shard.key);
             words.iter().for_each(|word| _ = order.arg(word));
             orders.push(Order::at(shard.slot, &order));
-            orders.push(Order::at(shard.slot, cmd("EXISTS").arg(&shard.key)));
+            orders.push(self.probe(home));
         }
         let mut replies = self.filters.router.ask(&orders, self.filters.fetching())?;
         let rest = replies.split_off(first);
@@ -254,9 +389,7 @@ impl Sharded {
         let mut rest = rest.into_iter();
         for (home, shard) in self.shards.iter().enumerate() {
             let (value, there) = (rest.next(), rest.next());
-            if there == Some(Ok(Value::Int(0))) {
-                return Err(self.gone(home));
-            }
+            self.heed_probe(home, there)?;
             match value {
                 Some(Ok(value)) => values.push(value),
                 Some(Err(what)) => return Err(refusal(&shard.key, what)),
@@ -266,6 +399,14 @@ impl Sharded {
         Ok(values)
     }
 
+    /// Fails unless every shard is there and its own.
+    pub(crate) fn check_shards(&self) -> Result<(), FilterError> {
+        let orders: Vec<Order> = (0..self.shards.len()).map(|home| self.probe(home)).collect();
+        let replies = self.filters.router.ask(&orders, self.filters.reading())?;
+        let mut replies = replies.into_iter();
+        (0..self.shards.len()).try_for_each(|home| self.heed_probe(home, replies.next()))
+    }
+
     /// Write one of its shards as a file: see [`Filters::save`].
     pub fn save_shard(
         &self,
@@ -273,12 +414,31 @@ impl Sharded {
         to: &mut dyn Write,
         moved: &Moved<'_>,
     ) -> Result<Saved, FilterError> {
-        let Some(shard) = self.shards.get(shard as usize) else {
+        let home = shard as usize;
+        let Some(shard) = self.shards.get(home) else {
             return Err(FilterError::Missing {
                 key: format!("{}: shard {shard}", shown(&self.name)),
             });
         };
-        self.filters.save(&shard.key, to, moved)
+        let (saved, found) = match self.filters.save_with_identity(&shard.key, to, moved) {
+            Err(FilterError::Missing { .. }) => return Err(self.gone(home)),
+            saved => saved?,
+        };
+        match (self.mark(), found) {
+            (Mark::Stamp(id), Some(found)) if found == self.shard_id(id, home) => {}
+            (Mark::Stamp(_), Some(found)) => {
+                return Err(self.not_the_shard(home, &format!("another shard: {found}")));
+            }
+            (Mark::Stamp(_), None) => {
+                return Err(self.not_the_shard(home, "a filter that is not a shard"));
+            }
+            (Mark::Witness(_), _) => {
+                let reply = self.filters.router.ask(&[self.probe(home)], self.filters.reading())?;
+                self.heed_probe(home, reply.into_iter().next())?;
+            }
+            (Mark::None, _) => {}
+        }
+        Ok(saved)
     }
 
     /// Delete it: what tells of the shards first, then they. How many keys there were.

@@ -5,24 +5,42 @@
 //! case nobody comes to clear it away.
 
 use crate::dump::{Head, is_ours};
-use crate::filters::{shown, unexpected};
-use crate::router::Order;
+use crate::filters::{refusal, shown, text, unexpected};
+use crate::identity::ShardId;
+use crate::router::{How, Order};
 use crate::slot::{beside, slot_of};
-use crate::{FilterError, Filters, Held, LinkError, Make, Sharded};
+use crate::{FilterError, Filters, Held, LinkError, Make, Reply, Sharded, Wait};
 use mayhap::Secret;
 use mayhap_foreign::redisbloom::Chain;
 use redis::{Value, cmd};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Bytes in one piece.
 const CHUNK_BYTES: usize = 4 << 20;
 /// When a filter that nobody goes on loading is forgotten, in seconds.
-const ABANDONED_S: u64 = 3600;
+pub(crate) const ABANDONED_S: u64 = 3600;
 /// How often a load begins anew because a connection was lost.
-const TRIES: u32 = 3;
+pub(crate) const TRIES: u32 = 3;
+/// How long it can be seen that a filter was given its name, in seconds.
+const NAMED_S: u64 = 600;
+/// How long a replica may take that nobody asked for.
+const REPLICA_WITHIN: Duration = Duration::from_secs(5);
+
+/// `RENAME`, which can be asked for twice, because it leaves word that it was done: what a failover
+/// forgets, it forgets from the end, so where the word is, the name is.
+const GIVE_NAME: &str = "\
+local kind = redis.call('TYPE', KEYS[1])['ok']
+if kind == 'none' then return -1 end
+if kind ~= 'string' then
+  if ARGV[1] ~= 'over' and redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
+  redis.call('RENAME', KEYS[1], KEYS[2])
+  redis.call('PERSIST', KEYS[2])
+end
+redis.call('SET', KEYS[1], 'named', 'EX', ARGV[2])
+return 1";
 
 /// Told how many bytes more have gone over the wire.
 pub type Moved<'a> = dyn Fn(u64) + Sync + 'a;
@@ -52,7 +70,7 @@ impl Filters {
     ) -> Result<(), FilterError> {
         self.check_native()?;
         self.replace(key, over, &|temp| {
-            self.send_native(temp, secret, moved, &|to| to.write_all(file))
+            self.send_native(temp, key, (secret, None), moved, &|to| to.write_all(file))
         })
     }
 
@@ -72,7 +90,7 @@ impl Filters {
         }
         self.replace(key, over, &|temp| {
             chain.chunks_of(CHUNK_BYTES).try_for_each(|chunk| {
-                self.send_chunk(temp, chunk.iterator, &chunk.bytes)?;
+                self.send_chunk(temp, key, chunk.iterator, &chunk.bytes)?;
                 moved(chunk.bytes.len() as u64);
                 Ok(())
             })
@@ -94,6 +112,16 @@ impl Filters {
                 hint: "DUMP it and read the payload: `mayhap info --format valkey-bloom`",
             });
         }
+        self.save_with_identity(key, to, moved).map(|(saved, _)| saved)
+    }
+
+    /// The same, and which shard it is, if it is one.
+    pub(crate) fn save_with_identity(
+        &self,
+        key: &[u8],
+        to: &mut dyn Write,
+        moved: &Moved<'_>,
+    ) -> Result<(Saved, Option<ShardId>), FilterError> {
         let copy = self.copy_of(key)?;
         let saved = self.fetch(key, copy.as_deref().unwrap_or(key), to, moved);
         if let Some(copy) = copy {
@@ -116,7 +144,7 @@ impl Filters {
         })
     }
 
-    /// Load under another name, then give it its own.
+    /// Load under another name, then give it its own. What is told to be there in the end is.
     fn replace(
         self: &Arc<Self>,
         key: &[u8],
@@ -127,16 +155,28 @@ impl Filters {
         if there != Held::Nothing && !over {
             return Err(FilterError::Exists { key: shown(key) });
         }
-        let temp = self.upload(key, feed)?;
-        if let Held::Shards(_) = there {
-            Sharded::open(self, key)?.delete()?;
+        for attempt in 0..TRIES {
+            let temp = self.upload(key, feed)?;
+            let named = self.check_cancelled().and_then(|()| {
+                if let (Held::Shards(_), 0) = (&there, attempt) {
+                    Sharded::open(self, key)?.delete()?;
+                }
+                let names = [(temp.as_slice(), key)];
+                let named = self.give_names(&names, over)?;
+                // A failover since then may have taken it away again.
+                Ok(named[0] && self.is_named(&temp)?)
+            });
+            self.discard(&temp);
+            if named? {
+                return Ok(());
+            }
         }
-        self.give_name(&temp, key, over)?;
-        self.settle(std::iter::once(key))
+        let what = "a server that failed over had not told its replica of it".to_owned();
+        Err(FilterError::NotKept { key: shown(key), what })
     }
 
     /// Load under another name in the slot of `key`; which name that is.
-    pub(crate) fn upload(
+    fn upload(
         &self,
         key: &[u8],
         feed: &dyn Fn(&[u8]) -> Result<(), FilterError>,
@@ -145,35 +185,43 @@ impl Filters {
         loop {
             let temp = beside(key, &unique("loading"));
             tries += 1;
-            match feed(&temp) {
+            match self.upload_as(&temp, feed) {
                 Ok(()) => return Ok(temp),
-                Err(FilterError::Link(LinkError::Away { .. })) if tries < TRIES => {
-                    // Nobody knows how far it came: begin anew when the slot answers again.
-                    self.look(key)?;
-                    self.discard(&temp);
-                }
-                Err(error) => {
-                    self.discard(&temp);
-                    return Err(error);
-                }
+                // Nobody knows how far it came: begin anew when the slot answers again.
+                Err(error) if is_cut(&error) && tries < TRIES => drop(self.look(key)?),
+                Err(error) => return Err(forgotten(key, error)),
             }
         }
+    }
+
+    /// Load under this other name. Where that fails, nothing is left under it.
+    pub(crate) fn upload_as(
+        &self,
+        temp: &[u8],
+        feed: &dyn Fn(&[u8]) -> Result<(), FilterError>,
+    ) -> Result<(), FilterError> {
+        let fed = feed(temp);
+        if fed.is_err() {
+            self.discard(temp);
+        }
+        fed
     }
 
     /// A file of ours, as `write` writes it.
     pub(crate) fn send_native(
         &self,
         temp: &[u8],
-        secret: Option<Secret>,
+        key: &[u8],
+        (secret, shard): (Option<Secret>, Option<ShardId>),
         moved: &Moved<'_>,
         write: &dyn Fn(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), FilterError> {
         let mut counted = Counted(0);
         write(&mut counted).map_err(|error| io_error(&error))?;
-        let head = Head { secret, bytes: counted.0 };
-        self.send_chunk(temp, 1, &head.encode())?;
+        let head = Head { shard, secret, bytes: counted.0 };
+        self.send_chunk(temp, key, 1, &head.encode())?;
         let mut sender =
-            Sender { filters: self, temp, moved, piece: vec![], sent: 0, failed: None };
+            Sender { filters: self, temp, key, moved, piece: vec![], sent: 0, failed: None };
         let written = write(&mut sender).and_then(|()| sender.flush());
         match (sender.failed, written) {
             (Some(error), _) => Err(error),
@@ -182,45 +230,78 @@ impl Filters {
         }
     }
 
-    fn send_chunk(&self, temp: &[u8], iterator: u64, bytes: &[u8]) -> Result<(), FilterError> {
+    /// A piece of what is to be `key`: that is the name in errors, which others know nothing of.
+    fn send_chunk(
+        &self,
+        temp: &[u8],
+        key: &[u8],
+        iterator: u64,
+        bytes: &[u8],
+    ) -> Result<(), FilterError> {
+        self.check_cancelled()?;
         let slot = slot_of(temp);
         let load = Order::at(slot, self.command("LOADCHUNK", temp).arg(iterator).arg(bytes));
         let expire = Order::at(slot, cmd("EXPIRE").arg(temp).arg(ABANDONED_S));
-        self.all(temp, &[load, expire], self.carrying()).map(drop)
+        self.all(key, &[load, expire], self.carrying()).map(drop)
     }
 
-    /// Give a filter that is whole the name it is for.
-    pub(crate) fn give_name(&self, temp: &[u8], key: &[u8], over: bool) -> Result<(), FilterError> {
-        let slot = slot_of(key);
-        let rename = if over { "RENAME" } else { "RENAMENX" };
-        let orders = || {
-            [
-                Order::at(slot, cmd("PERSIST").arg(temp)),
-                Order::at(slot, cmd(rename).arg(temp).arg(key)),
-            ]
+    /// Give filters that are whole the names they are for, and wait until replicas know of it.
+    /// Whether each was there to be named: what a failover lost was not.
+    pub(crate) fn give_names(
+        &self,
+        names: &[(&[u8], &[u8])],
+        over: bool,
+    ) -> Result<Vec<bool>, FilterError> {
+        let order = |(temp, key): &(&[u8], &[u8])| {
+            let mut eval = cmd("EVAL");
+            eval.arg(GIVE_NAME).arg(2).arg(*temp).arg(*key);
+            eval.arg(if over { "over" } else { "new" }).arg(NAMED_S);
+            Order::at(slot_of(key), &eval)
         };
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let values = match self.all(key, &orders(), self.carrying()) {
-                Err(FilterError::Link(LinkError::Away { .. })) if tries < TRIES => {
-                    // Done or not done: the other name tells.
-                    let there = Order::at(slot, cmd("EXISTS").arg(temp));
-                    match self.one(key, there, self.reading())? {
-                        Value::Int(0) => return Ok(()),
-                        _ => continue,
-                    }
-                }
-                other => other?,
-            };
-            return match values.last() {
-                Some(Value::Int(0)) => {
-                    self.discard(temp);
-                    Err(FilterError::Exists { key: shown(key) })
-                }
-                _ => Ok(()),
-            };
+        let orders: Vec<Order> = names.iter().map(order).collect();
+        let must = self.writing();
+        let may = How { wait: must.wait.or_else(|| self.replica_of(names)), ..must };
+        let replies = match self.router.ask(&orders, may) {
+            // Nobody asked for a replica, so one that lags is no reason to fail.
+            Err(LinkError::Unacknowledged { .. }) if must.wait.is_none() => {
+                self.router.ask(&orders, must)?
+            }
+            replies => replies?,
+        };
+        let mut named = Vec::with_capacity(names.len());
+        for ((_, key), reply) in names.iter().zip(replies) {
+            named.push(match reply {
+                Ok(Value::Int(1)) => true,
+                Ok(Value::Int(0)) => return Err(FilterError::Exists { key: shown(key) }),
+                Ok(_) => false,
+                Err(what) => return Err(refusal(key, what)),
+            });
         }
+        Ok(named)
+    }
+
+    /// Whether the server, as it is now, has given this filter its name.
+    fn is_named(&self, temp: &[u8]) -> Result<bool, FilterError> {
+        let get = Order::at(slot_of(temp), cmd("GET").arg(temp));
+        match self.one(temp, get, self.reading()) {
+            Ok(value) => Ok(value != Value::Nil),
+            Err(FilterError::WrongType { .. }) => Ok(false), // the filter itself
+            Err(error) => Err(error),
+        }
+    }
+
+    /// One replica to wait for, if every node concerned has one.
+    fn replica_of(&self, names: &[(&[u8], &[u8])]) -> Option<Wait> {
+        let roles = names.iter().map(|(_, key)| Order::at(slot_of(key), &cmd("ROLE")));
+        let roles: Vec<Order> = roles.collect();
+        let replies = self.router.ask(&roles, self.reading()).ok()?;
+        let has_one = |reply: &Reply| match reply {
+            Ok(Value::Array(role)) => {
+                matches!(role.get(2), Some(Value::Array(replicas)) if !replicas.is_empty())
+            }
+            _ => false,
+        };
+        replies.iter().all(has_one).then_some(Wait { replicas: 1, within: REPLICA_WITHIN })
     }
 
     /// Clear away what is of no use. If that fails, it expires.
@@ -228,8 +309,11 @@ impl Filters {
         _ = self.one(temp, Order::at(slot_of(temp), cmd("UNLINK").arg(temp)), self.reading());
     }
 
-    /// A copy that nobody adds to, where the server makes one.
+    /// A copy that nobody adds to, where the server makes one: a replica makes none.
     fn copy_of(&self, key: &[u8]) -> Result<Option<Vec<u8>>, FilterError> {
+        if self.is_replica()? {
+            return Ok(None);
+        }
         let slot = slot_of(key);
         let copy = beside(key, &unique("saving"));
         let orders = [
@@ -243,13 +327,24 @@ impl Filters {
         }
     }
 
+    /// Whether the one server that is asked follows another. Of a cluster primaries are asked.
+    fn is_replica(&self) -> Result<bool, FilterError> {
+        if self.address().is_cluster() {
+            return Ok(false);
+        }
+        // Who may not ask for the role is told by the copy that fails.
+        let reply = self.router.ask(&[Order::anywhere(&cmd("ROLE"))], self.reading())?.remove(0);
+        let Ok(Value::Array(role)) = reply else { return Ok(false) };
+        Ok(role.first().is_some_and(|role| text(role) != "master"))
+    }
+
     fn fetch(
         &self,
         key: &[u8],
         from: &[u8],
         to: &mut dyn Write,
         moved: &Moved<'_>,
-    ) -> Result<Saved, FilterError> {
+    ) -> Result<(Saved, Option<ShardId>), FilterError> {
         let (mut iterator, first) = self.next_chunk(key, from, 0)?;
         let damaged = |what: String| FilterError::Damaged { key: shown(key), what };
         let head = match is_ours(&first) {
@@ -261,6 +356,7 @@ impl Filters {
         }
         let mut bytes = 0;
         loop {
+            self.check_cancelled()?;
             let (next, chunk) = self.next_chunk(key, from, iterator)?;
             if next == 0 {
                 break;
@@ -270,14 +366,14 @@ impl Filters {
             moved(chunk.len() as u64);
             iterator = next;
         }
-        let Some(head) = head else { return Ok(Saved::RedisBloom) };
+        let Some(head) = head else { return Ok((Saved::RedisBloom, None)) };
         if bytes != head.bytes {
             return Err(damaged(format!(
                 "{bytes} bytes came where {} were told of: it changed while it was saved",
                 head.bytes
             )));
         }
-        Ok(Saved::Mayhap { secret: head.secret })
+        Ok((Saved::Mayhap { secret: head.secret }, head.shard))
     }
 
     fn next_chunk(
@@ -325,6 +421,7 @@ impl Write for Counted {
 struct Sender<'a> {
     filters: &'a Filters,
     temp: &'a [u8],
+    key: &'a [u8],
     moved: &'a Moved<'a>,
     piece: Vec<u8>,
     sent: u64,
@@ -346,7 +443,8 @@ impl Write for Sender<'_> {
             return Ok(());
         }
         self.sent += self.piece.len() as u64;
-        if let Err(error) = self.filters.send_chunk(self.temp, self.sent + 1, &self.piece) {
+        let sent = self.filters.send_chunk(self.temp, self.key, self.sent + 1, &self.piece);
+        if let Err(error) = sent {
             self.failed = Some(error);
             return Err(io::ErrorKind::Other.into());
         }
@@ -356,7 +454,28 @@ impl Write for Sender<'_> {
     }
 }
 
-fn io_error(error: &io::Error) -> FilterError {
+/// Whether a load can begin anew: a connection was lost, so that nobody knows how far it came, or
+/// what had come was lost with a server.
+pub(crate) fn is_cut(error: &FilterError) -> bool {
+    match error {
+        FilterError::Link(LinkError::Away { .. }) => true,
+        FilterError::Refused { what, .. } => what == "not found" || what.contains("invalid offset"),
+        _ => false,
+    }
+}
+
+/// Where servers go on forgetting what they were sent, that is what is wrong.
+pub(crate) fn forgotten(key: &[u8], error: FilterError) -> FilterError {
+    match error {
+        FilterError::Refused { .. } if is_cut(&error) => {
+            let what = "pieces that were sent are gone again, as after a failover".to_owned();
+            FilterError::NotKept { key: shown(key), what }
+        }
+        other => other,
+    }
+}
+
+pub(crate) fn io_error(error: &io::Error) -> FilterError {
     FilterError::Io { what: error.to_string() }
 }
 

@@ -16,7 +16,7 @@ macro_rules! doors {
 
 /// What to register for each row.
 pub const DOORS: [api::CommandFn; COMMANDS.len()] =
-    doors!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+    doors!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19);
 
 unsafe extern "C" fn call<const ROW: usize>(
     ctx: *mut Ctx,
@@ -163,6 +163,7 @@ fn send(ctx: *mut Ctx, reply: &Reply<'_>) -> c_int {
             Reply::Double(number) => (api.reply_double)(ctx, *number),
             Reply::Bool(yes) => send_bool(api, ctx, *yes),
             Reply::Text(text) => bytes(text.as_bytes()),
+            Reply::Line(text) => bytes(text.as_bytes()),
             Reply::Bools(all) => {
                 (api.reply_array)(ctx, all.len() as c_long);
                 all.iter().for_each(|yes| _ = send_bool(api, ctx, *yes));

@@ -121,7 +121,9 @@ fn native(input: &mut Input, encoding: c_int) -> Result<Filter, String> {
     match state {
         WHOLE => {
             let parts = head.take(&mut bodies).map_err(|error| error.to_string())?;
-            Filter::from_parts(parts).ok_or_else(|| "no parts".to_owned())
+            let mut filter = Filter::from_parts(parts).ok_or_else(|| "no parts".to_owned())?;
+            filter.set_shard(head.shard());
+            Ok(filter)
         }
         LOADING => {
             let incoming = Incoming::resume(head, bodies).ok_or("whole, but said not to be")?;

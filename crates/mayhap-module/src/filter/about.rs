@@ -137,7 +137,7 @@ impl Part {
         };
         match filter {
             AnyFilter::Scalable(f) => f.layers().iter().map(blocked).collect(),
-            AnyFilter::Windowed(f) => f.generations().map(blocked).collect(),
+            AnyFilter::Windowed(f) => f.generations().flatten().map(blocked).collect(),
             AnyFilter::Blocked(f) => vec![blocked(f)],
             AnyFilter::Classic(f) => vec![whole(f.shape().bits, f.shape().probes)],
             AnyFilter::Counting(f) => vec![whole(f.shape().bits, f.shape().probes)],

@@ -1,15 +1,17 @@
 //! A filter as bytes: the one form for RDB files, `DUMP`, `BF.SCANDUMP` and the append-only file.
 //!
-//! The head, little-endian: the magic `89 "MHDUMP" 0a`, `u16` version 1, `u16` parts, then for
-//! each part `u8` make (1 ours, 2 RedisBloom's), `u8` whether keyed, 16 bytes of secret (zeros
+//! The head, little-endian: the magic `89 "MHDUMP" 0a`, `u16` version, `u16` parts, in version 2
+//! the 24 bytes of a [`ShardId`], then for each part `u8` make (1 ours, 2 RedisBloom's), `u8` whether keyed, 16 bytes of secret (zeros
 //! where there is none), `u64` bytes of its body; then CRC-32C of all before it. After the head
 //! the bodies: a file as `docs/FORMAT.md` has it, every byte of it under a checksum, or the
 //! chunks of a RedisBloom dump one after another.
 //!
+//! Version 1 is written for every filter that is not a shard, so that earlier releases read it.
+//!
 //! Unlike a file, a dump holds the secret: a replica must hash alike. Whoever may dump keys may
 //! read it.
 
-use super::{Filter, Part};
+use super::{Filter, Part, ShardId};
 use mayhap::format::Notes;
 use mayhap::{AnyFilter, Mover, Secret};
 use mayhap_foreign::redisbloom::Chain;
@@ -19,6 +21,8 @@ use std::io::{self, Write};
 
 const MAGIC: [u8; 8] = *b"\x89MHDUMP\n";
 const VERSION: u16 = 1;
+/// With the identity of a shard.
+const SHARD_VERSION: u16 = 2;
 const PART_BYTES: usize = 26;
 const FRONT_BYTES: usize = 12;
 /// The most parts.
@@ -41,6 +45,7 @@ impl std::error::Error for DumpError {}
 /// What a dump begins with: how many parts, and how each is to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
+    shard: Option<ShardId>,
     parts: Vec<PartHead>,
 }
 
@@ -74,12 +79,22 @@ impl Head {
             };
             PartHead { make, secret, bytes: part_bytes(part) }
         };
-        Head { parts: filter.parts().map(part).collect() }
+        Head { shard: filter.shard(), parts: filter.parts().map(part).collect() }
     }
 
     /// Of a file of ours as it lies on a disk, so that one built elsewhere can be loaded.
     pub fn of_file(bytes: u64, secret: Option<Secret>) -> Head {
-        Head { parts: vec![PartHead { make: Make::Native, secret, bytes }] }
+        Head { shard: None, parts: vec![PartHead { make: Make::Native, secret, bytes }] }
+    }
+
+    /// The same as this shard of a larger filter.
+    pub fn with_shard(self, shard: ShardId) -> Head {
+        Head { shard: Some(shard), ..self }
+    }
+
+    /// Which shard it is of, if it is one.
+    pub fn shard(&self) -> Option<ShardId> {
+        self.shard
     }
 
     /// Whether these bytes begin as a head does.
@@ -96,8 +111,10 @@ impl Head {
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(FRONT_BYTES + PART_BYTES * self.parts.len() + 4);
         bytes.extend(MAGIC);
-        bytes.extend(VERSION.to_le_bytes());
+        let version = if self.shard.is_some() { SHARD_VERSION } else { VERSION };
+        bytes.extend(version.to_le_bytes());
         bytes.extend((self.parts.len() as u16).to_le_bytes());
+        bytes.extend(self.shard.iter().flat_map(ShardId::encode));
         for part in &self.parts {
             bytes.push(if part.make == Make::Native { 1 } else { 2 });
             bytes.push(part.secret.is_some().into());
@@ -124,17 +141,26 @@ impl Head {
             return Err(wrong("head of a dump: its checksum does not fit"));
         }
         let version = u16::from_le_bytes([start[8], start[9]]);
-        if version != VERSION {
-            return Err(DumpError(format!(
-                "dump of version {version}: written by a newer release"
-            )));
-        }
+        let (shard, parts) = match version {
+            VERSION => (None, parts),
+            SHARD_VERSION => {
+                let split = parts.split_first_chunk();
+                let (shard, parts) = split.ok_or_else(|| wrong("head of a dump: cut off"))?;
+                let shard = ShardId::decode(shard);
+                (Some(shard.ok_or_else(|| wrong("head of a dump: no identity"))?), parts)
+            }
+            _ => {
+                return Err(DumpError(format!(
+                    "dump of version {version}: written by a newer release"
+                )));
+            }
+        };
         let count = u16::from_le_bytes([start[10], start[11]]);
         if !(1..=MAX_PARTS).contains(&count) || parts.len() != usize::from(count) * PART_BYTES {
             return Err(DumpError(format!("{count} parts in {} bytes of head", parts.len())));
         }
         let parts = parts.chunks_exact(PART_BYTES).map(PartHead::decode);
-        let head = Head { parts: parts.collect::<Result<_, _>>()? };
+        let head = Head { shard, parts: parts.collect::<Result<_, _>>()? };
         let sum = head.parts.iter().try_fold(0u64, |sum, part| sum.checked_add(part.bytes));
         sum.filter(|sum| *sum < 1 << 62).ok_or_else(|| wrong("bodies of more than 2^62 bytes"))?;
         Ok(head)

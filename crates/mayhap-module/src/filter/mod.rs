@@ -4,12 +4,14 @@ mod about;
 mod dump;
 mod incoming;
 mod part;
+mod shard;
 mod wish;
 
 pub use about::{About, LayerInfo};
 pub use dump::{Chunker, DumpError, Head, MAX_CHUNK_BYTES, make_room};
 pub use incoming::Incoming;
 pub use part::{Added, Part};
+pub use shard::{ShardId, mismatch};
 pub use wish::{Scale, Shape, Wish};
 
 use crate::stats::Share;
@@ -24,6 +26,7 @@ use mayhap::Mover;
 pub struct Filter {
     state: State,
     share: Share,
+    shard: Option<ShardId>,
 }
 
 #[derive(Debug)]
@@ -54,7 +57,7 @@ impl Filter {
     }
 
     fn of(state: State) -> Filter {
-        let mut filter = Filter { state, share: Share::of(0) };
+        let mut filter = Filter { state, share: Share::of(0), shard: None };
         filter.settle();
         filter
     }
@@ -69,10 +72,23 @@ impl Filter {
     pub fn try_copy(&self) -> Option<Filter> {
         // Cloning ends the process where memory is out, so see first whether it can be had.
         drop(mayhap::Pages::zeroed(self.bytes()).ok()?);
-        Some(Filter::of(match &self.state {
+        let mut copy = Filter::of(match &self.state {
             State::Ready(main, beside) => State::Ready(main.clone(), beside.clone()),
             State::Loading(incoming) => State::Loading(incoming.clone()),
-        }))
+        });
+        copy.shard = self.shard;
+        Some(copy)
+    }
+
+    /// Which shard of which filter it is, if it is one.
+    #[inline]
+    pub fn shard(&self) -> Option<ShardId> {
+        self.shard
+    }
+
+    /// Make it this shard, or none.
+    pub fn set_shard(&mut self, shard: Option<ShardId>) {
+        self.shard = shard;
     }
 
     fn ready(&self) -> Result<(&Part, &[Part]), CommandError> {
@@ -205,11 +221,13 @@ impl Filter {
         items.iter().map(|item| main.remove(item)).collect()
     }
 
-    /// Forget everything, what came by a merge included.
+    /// Forget everything, what came by a merge included, and which shard it was: whoever asks for
+    /// that shard must learn that its items are gone.
     pub fn clear(&mut self) -> Result<(), CommandError> {
         let (main, beside) = self.ready_mut()?;
         main.clear()?;
         beside.clear();
+        self.shard = None;
         self.settle();
         Ok(())
     }
@@ -256,6 +274,7 @@ impl Filter {
                 if let Some(parts) = incoming.push(iterator, chunk)? {
                     let mut parts = parts.into_iter();
                     let main = parts.next().ok_or(CommandError::BAD_DATA)?;
+                    self.shard = incoming.head().shard();
                     self.state = State::Ready(main, parts.collect());
                 }
                 self.settle();

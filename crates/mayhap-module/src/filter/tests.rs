@@ -69,6 +69,35 @@ fn every_changed_byte_and_every_cut_is_found() {
     }
 }
 
+/// Filters that are no shards are dumped as earlier releases dump them.
+#[test]
+fn a_dump_holds_which_shard_it_is() {
+    let mut filter = filters().remove(0);
+    assert_eq!(bytes_of(&filter).0[8..10], [1, 0]);
+    let shard = ShardId::new([7; 16], 2, 5).unwrap();
+    filter.set_shard(Some(shard));
+    let (head, bodies) = bytes_of(&filter);
+    assert_eq!(head[8..10], [2, 0]);
+    assert_eq!(Head::decode(&head).unwrap().shard(), Some(shard));
+    for at in 0..head.len() {
+        let mut bad = head.clone();
+        bad[at] ^= 1 << (at % 8);
+        assert!(Head::decode(&bad).is_err(), "head byte {at}");
+        assert!(Head::decode(&head[..at]).is_err(), "head cut at {at}");
+    }
+    // Chunk by chunk, it has its identity when the last has come, and not before.
+    let mut incoming = Filter::loading(Incoming::begin(&head, 1 << 20).unwrap());
+    let (first, last) = bodies.split_at(9);
+    incoming.load_chunk(10, first).unwrap();
+    assert_eq!(incoming.shard(), None);
+    incoming.load_chunk(bodies.len() as u64 + 1, last).unwrap();
+    assert_eq!(incoming.shard(), Some(shard));
+    assert_eq!(bytes_of(&incoming), (head, bodies));
+    assert_eq!(incoming.try_copy().unwrap().shard(), Some(shard));
+    incoming.clear().unwrap();
+    assert_eq!(incoming.shard(), None);
+}
+
 #[test]
 fn chunks_of_any_length_are_the_whole() {
     for filter in filters() {

@@ -48,6 +48,9 @@ pub fn info<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, C
         ("Error rate now", Reply::Double(about.rate_now)),
         ("Fill", Reply::Double(about.fill)),
     ]);
+    if let Some(shard) = filter.shard() {
+        fields.push(("Shard", Reply::Line(shard.to_string())));
+    }
     if let Some((seconds, generations, age)) = about.window {
         let of_time = seconds > 0.0;
         fields.extend([

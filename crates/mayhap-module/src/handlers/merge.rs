@@ -33,8 +33,9 @@ pub fn merge<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, 
         match &mut merged {
             Some(merged) => merged.merge(source, layers)?,
             None => {
-                let copied = copy(source);
-                merged = Some(copied.map_err(|error| refused(keys, error, bytes))?);
+                let mut copied = copy(source).map_err(|error| refused(keys, error, bytes))?;
+                copied.set_shard(None); // a new filter, not that shard
+                merged = Some(copied);
             }
         }
     }

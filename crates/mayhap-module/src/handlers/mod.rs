@@ -9,6 +9,7 @@ pub mod merge;
 pub mod options;
 pub mod remove;
 mod room;
+pub mod shard;
 pub mod transfer;
 pub mod unseen;
 

@@ -65,6 +65,7 @@ fn own(reply: Reply<'_>) -> Reply<'static> {
         Reply::BoolsUntil(all, error) => Reply::BoolsUntil(all, error),
         Reply::Text(text) => Reply::Text(text),
         Reply::Lines(lines) => Reply::Lines(lines),
+        Reply::Line(text) => Reply::Line(text),
         Reply::Chunk(next, bytes) => Reply::Chunk(next, bytes),
         other => panic!("{other:?} is nested"),
     }

@@ -1,178 +1,135 @@
-//! A filter over many keys comes into being: empty, or from pieces that were built elsewhere.
+//! A filter over many keys comes into being, empty.
 
 use super::{Shard, Sharded};
+use crate::claim::{Claim, Claimed};
 use crate::filters::{refusal, shown};
-use crate::router::Order;
-use crate::slot::slot_of;
-use crate::transfer::Moved;
+use crate::identity::{FilterId, Mark};
+use crate::router::{How, Order};
+use crate::slot::{shard_key, slot_of};
 use crate::{Descriptor, FilterError, Filters, Held, Make};
-use mayhap::format::Notes;
+use mayhap::{Native, Scheme};
 use redis::{Value, cmd};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-/// Shards loaded at the same time.
-const LOADERS: usize = 4;
+/// Make a shard and mark it, in one step that can be asked for twice.
+const RESERVE: &str = "\
+local count = tonumber(ARGV[2])
+local mark = 3 + count
+if ARGV[mark + 1] ~= '' then
+  local there = redis.pcall(ARGV[mark + 1], KEYS[1], ARGV[mark + 2], '')
+  if not there['err'] then return 1 end
+end
+redis.call(ARGV[1], KEYS[1], unpack(ARGV, 3, 2 + count))
+redis.call(ARGV[mark], KEYS[1], unpack(ARGV, mark + 2))
+return 1";
 
 impl Sharded {
     /// Make an empty filter: its shards first, then what tells of them. They do not grow: one that
     /// has all it was made for takes no more, so that the rate stays what it is.
     ///
     /// On servers with our module they are hashed under the secret of the descriptor, which must
-    /// have one; others hash as they do.
+    /// have one; others hash as they do. Where the module keeps no identities of shards (RedisBloom,
+    /// valkey-bloom, earlier releases of ours), six items in each stand for it.
+    ///
+    /// While it is made its name is claimed: whoever else makes it gets [`FilterError::Loading`].
     pub fn create(
         filters: &Arc<Filters>,
         name: &[u8],
         about: Descriptor,
         over: bool,
     ) -> Result<Sharded, FilterError> {
-        let filter = Sharded::prepared(filters, name, about, over)?;
-        let Some((about, _)) = &filter.about else { return Ok(filter) };
-        let secret = about.spec().scheme().secret();
-        let reserve = |shard: &Shard| {
-            let mut command = filters.command("RESERVE", &shard.key);
-            command.arg(about.spec().fpr().to_string()).arg(about.shard_capacity());
-            command.arg("NONSCALING");
-            if let (Make::Mayhap, Some(secret)) = (filters.make(), secret) {
-                let hex: String =
-                    secret.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-                command.arg("KIND").arg("blocked").arg("SECRET").arg(hex);
-            }
-            Order::at(shard.slot, &command)
-        };
-        if secret.is_none() {
+        check_name(name)?;
+        if about.spec().scheme().secret().is_none() {
             return Err(FilterError::Pairing {
                 what: "a filter made on a server is hashed under a secret".to_owned(),
                 hint: "give its spec one: Spec::with_secret",
             });
         }
-        let orders: Vec<Order> = filter.shards.iter().map(reserve).collect();
-        let replies = filters.router.ask(&orders, filters.carrying())?;
-        for (shard, reply) in filter.shards.iter().zip(replies) {
+        let there = filters.look(name)?;
+        if there != Held::Nothing && !over {
+            return Err(FilterError::Exists { key: shown(name) });
+        }
+        let digest = Native::seeded(0).hash(about.encode().as_slice()).0;
+        let claim = Claim::take(filters, name, about.shards(), digest)?;
+        let filter = Sharded::claimed(filters, name, about, claim.id())?;
+        filter.clear_claim(&there, claim.before);
+        let made = claim.keep_while(|| (), || filter.reserve(&there, over));
+        if made.is_err() {
+            filter.unlink_own();
+        }
+        claim.release();
+        made.map(|()| filter)
+    }
+
+    /// Of a filter that is about to be made.
+    pub(super) fn claimed(
+        filters: &Arc<Filters>,
+        name: &[u8],
+        about: Descriptor,
+        id: FilterId,
+    ) -> Result<Sharded, FilterError> {
+        let mark = if filters.keeps_identities() { Mark::Stamp(id) } else { Mark::Witness(id) };
+        let full = |error| FilterError::Pairing {
+            what: format!("{}: {error}", shown(name)),
+            hint: "note less about the filter",
+        };
+        Ok(Sharded::over(filters, name, about.marked(mark).map_err(full)?))
+    }
+
+    fn reserve(&self, there: &Held, over: bool) -> Result<(), FilterError> {
+        let Some((about, _)) = &self.about else { return Ok(()) };
+        if over {
+            self.clear_away(there)?;
+            self.delete()?;
+        } else {
+            self.check_free()?;
+        }
+        let orders: Vec<Order> =
+            (0..self.shards.len()).map(|home| self.reserve_order(about, home)).collect();
+        let how = self.filters.carrying();
+        let how = How { again: self.filters.keeps_identities(), ..how };
+        let replies = self.filters.router.ask(&orders, how)?;
+        for (shard, reply) in self.shards.iter().zip(replies) {
             reply.map_err(|what| match what.contains("item exists") {
                 true => FilterError::Exists { key: shown(&shard.key) },
                 false => refusal(&shard.key, what),
             })?;
         }
-        filters.settle(filter.keys())?;
-        filter.describe()?;
-        Ok(filter)
-    }
-
-    /// Load a filter in pieces that was built elsewhere, piece by piece: all of them under other
-    /// names, then each under its own, then what tells of them. Whoever asks meanwhile finds the
-    /// filter that was there before, then none for a moment, then the new one.
-    pub fn load<B: AsRef<[u8]> + Sync>(
-        filters: &Arc<Filters>,
-        name: &[u8],
-        filter: &mayhap::Sharded<B>,
-        notes: Notes,
-        over: bool,
-        moved: &Moved<'_>,
-    ) -> Result<Sharded, FilterError> {
-        filters.check_native()?;
-        let about = Descriptor::of(filter, notes);
-        check_name(name)?;
-        let there = filters.look(name)?;
-        if there != Held::Nothing && !over {
-            return Err(FilterError::Exists { key: shown(name) });
-        }
-        let new = Sharded::over(filters, name, about);
-        if !over {
-            new.check_free()?;
-        }
-        let temps = new.upload(filter, moved)?;
-        let named = new.take_place(&there, &temps, over);
-        if named.is_err() {
-            temps.iter().for_each(|temp| filters.discard(temp));
-        }
-        named.map(|()| new)
-    }
-
-    /// All pieces under other names, which these are.
-    fn upload<B: AsRef<[u8]> + Sync>(
-        &self,
-        filter: &mayhap::Sharded<B>,
-        moved: &Moved<'_>,
-    ) -> Result<Vec<Vec<u8>>, FilterError> {
-        let filters = &self.filters;
-        let secret = filter.scheme().secret();
-        let (next, done) = (AtomicUsize::new(0), Mutex::new(vec![]));
-        let failed: Mutex<Option<FilterError>> = Mutex::new(None);
-        let load = || {
-            loop {
-                let at = next.fetch_add(1, Relaxed);
-                let (Some(shard), Some(piece)) = (self.shards.get(at), filter.shards().get(at))
-                else {
-                    return;
-                };
-                let feed = |temp: &[u8]| {
-                    filters
-                        .send_native(temp, secret, moved, &|to| piece.write_to(to, &Notes::new()))
-                };
-                match filters.upload(&shard.key, &feed) {
-                    Ok(temp) => unpoisoned(&done).push((at, temp)),
-                    Err(error) => {
-                        // The others stop at their next piece.
-                        next.store(self.shards.len(), Relaxed);
-                        *unpoisoned(&failed) = Some(error);
-                        return;
-                    }
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 0..LOADERS.min(self.shards.len()) {
-                scope.spawn(load);
-            }
-        });
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort();
-        let temps: Vec<Vec<u8>> = done.into_iter().map(|(_, temp)| temp).collect();
-        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(error) => {
-                temps.iter().for_each(|temp| filters.discard(temp));
-                Err(error)
-            }
-            None => Ok(temps),
-        }
-    }
-
-    /// The pieces under their own names, in place of what was there.
-    fn take_place(&self, there: &Held, temps: &[Vec<u8>], over: bool) -> Result<(), FilterError> {
-        if over {
-            self.clear_away(there)?;
-        }
-        for (shard, temp) in self.shards.iter().zip(temps) {
-            self.filters.give_name(temp, &shard.key, over)?;
-        }
         self.filters.settle(self.keys())?;
         self.describe()
     }
 
-    /// Of a filter that is to be made: nothing in the way any more.
-    fn prepared(
-        filters: &Arc<Filters>,
-        name: &[u8],
-        about: Descriptor,
-        over: bool,
-    ) -> Result<Sharded, FilterError> {
-        check_name(name)?;
-        let there = filters.look(name)?;
-        let filter = Sharded::over(filters, name, about);
-        if over {
-            filter.clear_away(&there)?;
-            filter.delete()?;
-        } else if there != Held::Nothing {
-            return Err(FilterError::Exists { key: shown(name) });
-        } else {
-            filter.check_free()?;
+    fn reserve_order(&self, about: &Descriptor, home: usize) -> Order {
+        let (filters, shard) = (&self.filters, &self.shards[home]);
+        let mut words = vec![
+            about.spec().fpr().to_string(),
+            (about.shard_capacity() + self.witnesses()).to_string(),
+            "NONSCALING".to_owned(),
+        ];
+        if let (Make::Mayhap, Some(secret)) = (filters.make(), about.spec().scheme().secret()) {
+            let hex = secret.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+            words.extend(["KIND", "blocked", "SECRET"].map(str::to_owned));
+            words.push(hex);
         }
-        Ok(filter)
+        let mut eval = cmd("EVAL");
+        eval.arg(RESERVE).arg(1).arg(&shard.key);
+        eval.arg(filters.command_name("RESERVE")).arg(words.len()).arg(words);
+        match about.mark() {
+            Mark::Stamp(id) => {
+                eval.arg(filters.command_name("SHARDID")).arg(filters.command_name("SHARDMEXISTS"));
+                eval.arg(self.shard_id(id, home).to_string());
+            }
+            Mark::Witness(id) => {
+                eval.arg(filters.command_name("MADD")).arg("");
+                eval.arg(&self.shard_id(id, home).witnesses());
+            }
+            Mark::None => {}
+        }
+        Order::at(shard.slot, &eval)
     }
 
     /// What is under the name goes, with its shards if it has some.
-    fn clear_away(&self, there: &Held) -> Result<(), FilterError> {
+    pub(super) fn clear_away(&self, there: &Held) -> Result<(), FilterError> {
         match there {
             Held::Shards(old) => {
                 Sharded::over(&self.filters, &self.name, (**old).clone()).delete().map(drop)
@@ -185,8 +142,44 @@ impl Sharded {
         }
     }
 
+    /// What a process has left that died when it made a filter of this name.
+    pub(super) fn clear_claim(&self, there: &Held, before: Option<Claimed>) {
+        let Some(before) = before.filter(|before| Some(before.id) != self.mark().id()) else {
+            return;
+        };
+        if matches!(there, Held::Shards(about) if about.mark().id() == Some(before.id)) {
+            return; // it was done all but for the claim
+        }
+        let key = |shard| Shard::new(shard_key(&self.name, shard, before.count));
+        let shards: Vec<Shard> = (0..before.count).map(key).collect();
+        self.unlink_shards(&shards, before.id);
+    }
+
+    /// Delete what carries our identity, as if it had not been made.
+    pub(super) fn unlink_own(&self) {
+        if let Some(id) = self.mark().id() {
+            self.unlink_shards(&self.shards, id);
+        }
+    }
+
+    /// Shards of this id, those that have their names and those that have not. What cannot be
+    /// deleted now is an orphan, which [`Filters::orphans`] finds.
+    fn unlink_shards(&self, shards: &[Shard], id: FilterId) {
+        let filters = &self.filters;
+        let mut orders = Vec::with_capacity(2 * shards.len());
+        for (home, shard) in (0..).zip(shards) {
+            let temp = super::load::temp_key(&shard.key, id);
+            orders.push(Order::at(shard.slot, cmd("UNLINK").arg(temp)));
+            if filters.keeps_identities() {
+                let id = id.shard(home, shards.len() as u32);
+                orders.push(filters.unlink_shard(&shard.key, id));
+            }
+        }
+        _ = filters.router.ask(&orders, filters.reading());
+    }
+
     /// Fails where a shard's key is taken: by what an interrupted creation has left, perhaps.
-    fn check_free(&self) -> Result<(), FilterError> {
+    pub(super) fn check_free(&self) -> Result<(), FilterError> {
         let exists = |shard: &Shard| Order::at(shard.slot, cmd("EXISTS").arg(&shard.key));
         let orders: Vec<Order> = self.shards.iter().map(exists).collect();
         let replies = self.filters.router.ask(&orders, self.filters.reading())?;
@@ -198,7 +191,7 @@ impl Sharded {
     }
 
     /// Write what tells of the shards.
-    fn describe(&self) -> Result<(), FilterError> {
+    pub(super) fn describe(&self) -> Result<(), FilterError> {
         let Some((_, bytes)) = &self.about else { return Ok(()) };
         let mut set = cmd("SET");
         set.arg(&self.name).arg(bytes).arg("NX");
@@ -217,13 +210,9 @@ impl Sharded {
 }
 
 /// Braces in the name would decide the slot of every shard.
-fn check_name(name: &[u8]) -> Result<(), FilterError> {
-    if name.contains(&b'{') {
+pub(super) fn check_name(name: &[u8]) -> Result<(), FilterError> {
+    if name.is_empty() || name.contains(&b'{') {
         return Err(FilterError::Name { got: shown(name) });
     }
     Ok(())
-}
-
-fn unpoisoned<T>(lock: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -13,6 +13,8 @@ mod resp;
 mod server;
 
 mod cluster;
+mod identity;
+mod loading;
 mod shards;
 mod transfer;
 

@@ -41,7 +41,9 @@ fn many_keys_are_one_filter() {
     assert_eq!(info.nodes.values().sum::<u32>(), 16);
     // Opened by somebody else, it is the same.
     let again = Sharded::open(&filters, b"urls").unwrap();
-    assert_eq!(again.about(), Some(&about(50_000, 16)));
+    let (opened, made) = (again.about().unwrap(), about(50_000, 16));
+    assert_eq!((opened.spec(), opened.notes()), (made.spec(), made.notes()));
+    assert!(opened.has_identity() && !made.has_identity());
     assert!(again.check(&members).unwrap().iter().all(|found| *found));
     assert_eq!(again.expect_shards(16), Ok(()));
     let shards = again.expect_shards(8);
@@ -51,10 +53,11 @@ fn many_keys_are_one_filter() {
     assert!(client.say(&format!("BF.CARD {key}")).int() > 2000);
     // One that is gone is told of, not taken for an empty one.
     client.say(&format!("DEL {key}"));
-    let lost = Err(FilterError::Lost { key: key.clone() });
+    let node = format!("redis://127.0.0.1:{}", server.port);
+    let lost = Err(FilterError::Lost { key: key.clone(), node: node.clone() });
     assert_eq!(urls.check(&members), lost);
     assert_eq!(urls.add(&members), lost);
-    assert_eq!(urls.count(), Err(FilterError::Lost { key }));
+    assert_eq!(urls.count(), Err(FilterError::Lost { key, node }));
     assert_eq!(urls.delete(), Ok(16));
     assert_eq!(client.say("DBSIZE"), Value::Int(0));
     let gone = Err(FilterError::Replaced { key: "urls".to_owned() });

@@ -50,12 +50,15 @@ pub struct Add {
 /// Bytes read at a time: a round trip is to be worth its while.
 const BLOCK_BYTES: usize = 1 << 20;
 
+/// How long somebody else may take to make the filter: longer than a claim outlives its owner.
+const OTHERS_WITHIN: Duration = Duration::from_secs(40);
+
 impl Add {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help_of("redis", "add")) };
         let start = Instant::now();
         let filters = self.place.connect_to_write(&self.wait)?;
-        let (list, rules) = self.open_or_make(&filters)?;
+        let (list, rules) = self.open_or_make(&filters, globals)?;
         let reading = reading(inputs, &rules, globals).with_block_bytes(BLOCK_BYTES);
         stop_on_signal(reading.watch());
         let progress = Progress::of(reading.watch(), "add", false, globals);
@@ -74,11 +77,25 @@ impl Add {
         Ok(Exit::Yes)
     }
 
-    fn open_or_make(&self, filters: &Arc<Filters>) -> anyhow::Result<(Sharded, Rules)> {
-        if filters.look(self.place.key())? == Held::Nothing {
-            return self.make(filters);
+    fn open_or_make(
+        &self,
+        filters: &Arc<Filters>,
+        globals: &Globals,
+    ) -> anyhow::Result<(Sharded, Rules)> {
+        let end = Instant::now() + OTHERS_WITHIN;
+        while filters.look(self.place.key())? == Held::Nothing {
+            let rules = self.keys.rules()?;
+            match self.make(filters, &rules)? {
+                Ok(list) => return Ok((list, rules)),
+                // Somebody else makes it just now: add to theirs.
+                Err(FilterError::Exists { key }) if key == self.place.name() => {}
+                Err(FilterError::Loading { .. }) if Instant::now() < end => {
+                    std::thread::sleep(Duration::from_millis(200));
+                }
+                Err(error) => return self.place.hint_if_taken(Err(error), false),
+            }
         }
-        let list = self.place.open(filters, &self.shards)?;
+        let list = self.place.open(filters, &self.shards, globals)?;
         let rules = match list.about() {
             Some(about) => self.keys.rules_of(about.notes())?,
             None => self.keys.rules()?,
@@ -86,21 +103,25 @@ impl Add {
         Ok((list, rules))
     }
 
-    fn make(&self, filters: &Arc<Filters>) -> anyhow::Result<(Sharded, Rules)> {
-        let (key, rules) = (self.place.key(), self.keys.rules()?);
+    fn make(
+        &self,
+        filters: &Arc<Filters>,
+        rules: &Rules,
+    ) -> anyhow::Result<Result<Sharded, FilterError>> {
+        let key = self.place.key();
         let Some(capacity) = self.capacity else {
             return Err(FilterError::Missing { key: self.place.name() })
                 .hint("say how many keys will come with -n to make it; is the name right?");
         };
         let fpr = self.rate.unwrap_or(crate::verbs::RATE);
         let Some(shards) = self.shards.shards else {
-            filters.reserve(key, capacity, fpr)?;
-            return Ok((Sharded::open(filters, key)?, rules));
+            let made = filters.reserve(key, capacity, fpr);
+            return Ok(made.and_then(|()| Sharded::open(filters, key)));
         };
         let spec = Spec::new(capacity, fpr)?.with_secret(secret::random()?);
-        let notes = note(Notes::new().with_created(now_s()), &rules)?;
+        let notes = note(Notes::new().with_created(now_s()), rules)?;
         let about = Descriptor::new(spec, shards, notes)?;
-        Ok((Sharded::create(filters, key, about, false)?, rules))
+        Ok(Sharded::create(filters, key, about, false))
     }
 
     fn say(

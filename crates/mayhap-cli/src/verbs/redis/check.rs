@@ -40,7 +40,7 @@ impl Check {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help_of("redis", "check")) };
         self.lines.check_quiet(false, globals)?;
         let filters = self.place.connect()?;
-        let list = self.place.open(&filters, &self.shards)?;
+        let list = self.place.open(&filters, &self.shards, globals)?;
         let rules = match list.about() {
             Some(about) => self.keys.rules_of(about.notes())?,
             None => self.keys.rules()?,

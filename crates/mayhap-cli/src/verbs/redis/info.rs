@@ -26,7 +26,7 @@ const BAR_COLUMNS: usize = 30;
 impl Info {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let filters = self.place.connect()?;
-        let list = self.place.open(&filters, &self.shards)?;
+        let list = self.place.open(&filters, &self.shards, globals)?;
         let facts = list.info()?;
         let make = filters.make().name();
         if globals.json {
@@ -73,6 +73,10 @@ impl Info {
         if let Some(keyed) = facts.keyed {
             line("keyed", if keyed { "yes" } else { "no" }.to_owned());
         }
+        if let Some(about) = list.about() {
+            let identity = if about.has_identity() { "in every shard" } else { "none" };
+            line("identity", identity.to_owned());
+        }
         if let Some(notes) = list.about().map(Descriptor::notes) {
             let normaliser =
                 if notes.normaliser().is_empty() { "none" } else { notes.normaliser() };
@@ -100,6 +104,7 @@ impl Info {
             "bytes": facts.bytes,
             "shards": list.keys().len(),
             "sharded": list.about().is_some(),
+            "identity": list.about().is_some_and(Descriptor::has_identity),
             "fullest": {"key": fullest, "keys": items, "capacity": capacity},
             "nodes": facts.nodes,
             "layers": facts.layers,

@@ -27,8 +27,14 @@ use std::time::{Duration, Instant};
 /// Load a filter's file into a server.
 ///
 /// It goes there in pieces under another name and takes its own when it is whole, so that nobody
-/// finds half of it; what an interrupted load leaves expires within an hour. A file built with
-/// --shards is spread over as many keys. A filter of RedisBloom's goes to RedisBloom, too.
+/// finds half of it. In the end it is asked for once more: if servers failed meanwhile, what they
+/// lost is sent again. Ctrl-C removes what was sent. A load of a file built with --shards that was
+/// killed goes on where it was when it is started again (half a minute later, when its claim on the
+/// name has lapsed); what it left expires within an hour, or goes with `mayhap redis delete
+/// --orphans`.
+///
+/// A file built with --shards is spread over as many keys. A filter of RedisBloom's goes to
+/// RedisBloom, too.
 #[derive(Args)]
 pub struct Load {
     #[command(flatten)]
@@ -97,16 +103,18 @@ impl Load {
     ) -> anyhow::Result<Loaded> {
         let file = FilterFile::open(&self.file, &self.key_file, Check::Everything)?;
         self.check_shards(&file.filter)?;
-        let filters = self.place.connect_to_write(&self.wait)?;
+        let filters = self.place.connect_to_transfer(Some(&self.wait))?;
         let _progress = Progress::of_bytes(moved, Some(total), "load", globals);
         let count = |bytes| _ = moved.fetch_add(bytes, Relaxed);
         let (key, over) = (self.place.key(), self.force);
         let shards = if let AnyFilter::Sharded(filter) = &file.filter {
             let notes = file.header.notes.clone();
-            Sharded::load(&filters, key, filter, notes, over, &count)?.keys().len()
+            let loaded = Sharded::load(&filters, key, filter, notes, over, &count);
+            self.place.hint_if_taken(loaded, true)?.keys().len()
         } else {
             let secret = file.filter.scheme().and_then(|scheme| scheme.secret());
-            filters.load_file(key, mapped.as_ref(), secret, over, &count)?;
+            let loaded = filters.load_file(key, mapped.as_ref(), secret, over, &count);
+            self.place.hint_if_taken(loaded, true)?;
             warn_of_notes(&file.header.notes, globals);
             1
         };
@@ -125,10 +133,11 @@ impl Load {
         if let Some(shards) = self.shards.shards.filter(|shards| *shards > 1) {
             return Err(self.one_piece("RedisBloom", shards));
         }
-        let filters = self.place.connect_to_write(&self.wait)?;
+        let filters = self.place.connect_to_transfer(Some(&self.wait))?;
         let _progress = Progress::of_bytes(moved, Some(total), "load", globals);
         let count = |bytes| _ = moved.fetch_add(bytes, Relaxed);
-        filters.load_chain(self.place.key(), &chain, self.force, &count)?;
+        let loaded = filters.load_chain(self.place.key(), &chain, self.force, &count);
+        self.place.hint_if_taken(loaded, true)?;
         Ok(Loaded { kind: "redisbloom", keys: chain.items(), shards: 1 })
     }
 

@@ -1,8 +1,12 @@
 //! Which filter on which server.
 
 use crate::exit::{Hint, refuse};
+use crate::globals::Globals;
+use crate::print;
+use crate::signals::stop_on_signal;
 use clap::Args;
 use mayhap_redis::{Address, FilterError, Filters, Sharded, Wait};
+use mayhap_store::keys::Watch;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +44,18 @@ pub struct WaitArg {
     wait_replicas: u32,
 }
 
+impl WaitArg {
+    fn wait(&self) -> Wait {
+        Wait { replicas: self.wait_replicas, within: Duration::from_secs(5) }
+    }
+}
+
 impl Place {
+    /// This filter on that server.
+    pub fn new(url: String, key: OsString) -> Place {
+        Place { url, key }
+    }
+
     /// The key's bytes.
     pub fn key(&self) -> &[u8] {
         self.key.as_encoded_bytes()
@@ -58,11 +73,25 @@ impl Place {
 
     /// The same, to write what so many replicas must have.
     pub fn connect_to_write(&self, wait: &WaitArg) -> anyhow::Result<Arc<Filters>> {
-        let wait = Wait { replicas: wait.wait_replicas, within: Duration::from_secs(5) };
-        Ok(Arc::new(self.filters()?.with_wait(wait)))
+        Ok(Arc::new(self.filters()?.with_wait(wait.wait())))
+    }
+
+    /// The same, to send or fetch a whole filter: a signal ends that, and what it has left on the
+    /// server is removed.
+    pub fn connect_to_transfer(&self, wait: Option<&WaitArg>) -> anyhow::Result<Arc<Filters>> {
+        let watch: Arc<Watch> = Arc::default();
+        stop_on_signal(&watch);
+        let filters = self.filters()?.with_cancel(move || watch.is_stopped());
+        Ok(Arc::new(match wait {
+            Some(wait) => filters.with_wait(wait.wait()),
+            None => filters,
+        }))
     }
 
     fn filters(&self) -> anyhow::Result<Filters> {
+        if self.key.is_empty() {
+            return Err(refuse("KEY is empty", "give the filter a name"));
+        }
         let (address, rest) = Address::parse(&self.url)?;
         let mut prefix = PREFIX.to_owned();
         for (name, value) in rest {
@@ -80,7 +109,12 @@ impl Place {
     }
 
     /// Open the filter, which must have as many shards as were named.
-    pub fn open(&self, filters: &Arc<Filters>, shards: &ShardsArg) -> anyhow::Result<Sharded> {
+    pub fn open(
+        &self,
+        filters: &Arc<Filters>,
+        shards: &ShardsArg,
+        globals: &Globals,
+    ) -> anyhow::Result<Sharded> {
         let list = match Sharded::open(filters, self.key()) {
             Err(error @ FilterError::Missing { .. }) => Err(error).hint(
                 "is the name right? `mayhap redis load` loads a filter, `redis add -n KEYS` makes one",
@@ -90,6 +124,37 @@ impl Place {
         if let Some(shards) = shards.shards {
             list.expect_shards(shards)?;
         }
+        if list.about().is_some_and(|about| !about.has_identity()) && !globals.quiet {
+            print::warning(
+                &format!(
+                    "{}: made by an earlier version: a shard that is deleted and made again goes unnoticed",
+                    self.name()
+                ),
+                Some(
+                    "`mayhap redis save` it and `mayhap redis load --force` that: then every shard says whose it is",
+                ),
+            );
+        }
         Ok(list)
+    }
+
+    /// The way out where a name, or the key of a shard, is taken.
+    pub fn hint_if_taken<T>(
+        &self,
+        done: Result<T, FilterError>,
+        has_force: bool,
+    ) -> anyhow::Result<T> {
+        let Err(FilterError::Exists { key }) = &done else { return Ok(done?) };
+        let force = if has_force { ", or replace it with --force" } else { "" };
+        let hint = if *key == self.name() {
+            format!("choose another name{force}")
+        } else {
+            format!(
+                "an interrupted load may have left it: `mayhap redis delete --orphans --dry-run URL {}` lists such keys, without --dry-run it deletes them{}",
+                self.name(),
+                if has_force { "; --force replaces it" } else { "" },
+            )
+        };
+        done.hint(hint)
     }
 }

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// Save a filter of a server as a file.
 ///
 /// What is saved is the filter as it is at one moment (each shard at its own), every byte of it
-/// checked. A filter spread over many keys becomes one file in as many pieces, as `mayhap build
+/// checked. A replica can be saved from too, where nothing is added to it meanwhile. A filter spread over many keys becomes one file in as many pieces, as `mayhap build
 /// --shards` makes it. The secret of a keyed one goes to the key file.
 #[derive(Args)]
 pub struct Save {
@@ -53,8 +53,8 @@ impl Save {
         let start = Instant::now();
         let over = if self.force { Over::Anything } else { Over::Filters };
         replace::check(&self.file, over)?;
-        let filters = self.place.connect()?;
-        let list = self.place.open(&filters, &self.shards)?;
+        let filters = self.place.connect_to_transfer(None)?;
+        let list = self.place.open(&filters, &self.shards, globals)?;
         let moved = Arc::new(AtomicU64::new(0));
         let progress = Progress::of_bytes(&moved, None, "save", globals);
         // Beside the file, so that it is on a disk with room.
