@@ -1,8 +1,8 @@
 //! The filters of a server or cluster: who keeps them there, and what is under a key.
 
-use crate::router::{How, Order, Router, Wait, said};
+use crate::router::{How, Order, Router, said};
 use crate::slot::slot_of;
-use crate::{Address, Descriptor, FilterError, LinkError, Reply};
+use crate::{Address, Descriptor, FilterError, LinkError, Reply, Wait};
 use redis::{Cmd, Value, cmd};
 use std::time::Duration;
 
@@ -164,16 +164,13 @@ impl Filters {
 
     /// How items are added: again too, for what is in stays in.
     pub(crate) fn writing(&self) -> How {
-        let how = self.router.how();
-        let longer = self.wait.map_or(Duration::ZERO, |wait| wait.within);
-        How { wait: self.wait, within: how.within + longer, ..how }
+        self.router.how().with_wait(self.wait)
     }
 
     /// How a server is told what it must not be told twice. Nobody waits for replicas then:
     /// [`settle`](Filters::settle) does.
     pub(crate) fn carrying(&self) -> How {
-        let how = self.router.how();
-        How { again: false, within: how.within.max(WORK_WITHIN), ..how }
+        self.router.how().repeatable(false).for_work(WORK_WITHIN)
     }
 
     /// Wait until replicas have what was written under these keys, if they must.
@@ -193,8 +190,7 @@ impl Filters {
 
     /// How it is asked for large pieces.
     pub(crate) fn fetching(&self) -> How {
-        let how = self.reading();
-        How { within: how.within.max(WORK_WITHIN), ..how }
+        self.reading().for_work(WORK_WITHIN)
     }
 
     /// One order; what the server has against it is an error about the key.

@@ -4,7 +4,7 @@
 //! the client is a process of its own: this very program, run again.
 
 use mayhap_redis::redis::{Value, cmd};
-use mayhap_redis::{Address, LinkError, Pool, Request};
+use mayhap_redis::{Address, LinkError, Request, Router};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -63,8 +63,8 @@ fn start(dir: &Path) -> Option<(Server, u16)> {
 #[ignore = "a part of a_server_behind_tls_answers_those_who_trust_it"]
 fn client() {
     let Ok(url) = std::env::var("MAYHAP_TLS_URL") else { return };
-    let pool = Pool::new(Address::parse(&url).unwrap().0).unwrap();
-    match pool.ask(&[Request::command(cmd("PING"))]) {
+    let router = Router::new(Address::parse(&url).unwrap().0, Duration::ZERO);
+    match router.ask(&[Request::command(&cmd("PING"))], router.how()) {
         Ok(replies) => {
             assert_eq!(replies, [Ok(Value::SimpleString("PONG".to_owned()))]);
             println!("answered");
