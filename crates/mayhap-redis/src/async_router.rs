@@ -8,7 +8,7 @@ use crate::batch::{Batch, Parcel, Replies, RequestOptions, Step};
 use crate::request::{Reply, Request};
 use crate::router::options;
 use crate::topology::{Known, Topology, locked, share, worse};
-use crate::wire::{explained, hello, misread, welcome};
+use crate::wire::{diagnosed, hello, misread, welcome};
 use crate::{Address, LinkError};
 use futures_util::future::join_all;
 use redis::aio::MultiplexedConnection;
@@ -230,10 +230,9 @@ impl Inner {
         if self.known.is_reached() {
             return Err(error);
         }
-        let (address, node, unclear) = (self.address.clone(), node.clone(), error.clone());
-        let explaining =
-            tokio::task::spawn_blocking(move || explained(unclear, &address, &node, until));
-        Err(explaining.await.unwrap_or(error))
+        let (address, node) = (self.address.clone(), node.clone());
+        let diagnosing = tokio::task::spawn_blocking(move || diagnosed(&address, &node, until));
+        Err(diagnosing.await.ok().flatten().unwrap_or(error))
     }
 
     /// Connect and log in.

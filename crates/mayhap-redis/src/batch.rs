@@ -243,8 +243,7 @@ impl<'a> Batch<'a> {
 
     /// Nobody could tell the slots.
     pub(crate) fn unlearnt(&mut self, error: LinkError, is_reached: bool) {
-        let patient = self.options.is_patient && is_reached && error.is_of_the_moment();
-        note(&mut self.round, error, patient, false);
+        self.unsent(error, is_reached);
     }
 
     /// A node could not be reached; nothing was sent there.

@@ -129,13 +129,20 @@ impl Wire {
     }
 }
 
+/// What is wrong with a server that has never answered, if somebody must mend it: asked once more,
+/// by itself. Blocks.
+#[cfg(feature = "async")]
+pub(crate) fn diagnosed(address: &Address, node: &Node, until: Instant) -> Option<LinkError> {
+    let asked = Wire::open(address, node, until).and_then(|mut wire| {
+        let sent = wire.send(&redis::cmd("PING").get_packed_command(), until);
+        let asked = sent.and_then(|()| wire.receive(until));
+        asked.map_err(|error| wire.explained(error, address, node, until))
+    });
+    asked.err().filter(|error| !error.is_of_the_moment())
+}
+
 /// One who hangs up on a first word in the clear may speak TLS only.
-pub(crate) fn explained(
-    error: LinkError,
-    address: &Address,
-    node: &Node,
-    until: Instant,
-) -> LinkError {
+fn explained(error: LinkError, address: &Address, node: &Node, until: Instant) -> LinkError {
     let may_be = matches!(error, LinkError::Away { .. } | LinkError::Refused { .. });
     if !may_be || address.is_tls() || node.port == 0 || !speaks_tls(node, until) {
         return error;

@@ -129,9 +129,10 @@ pub fn join(nodes: &[Node]) {
     wait("the cluster to stand", || nodes.iter().all(|node| node.knows("cluster_state:ok")));
 }
 
-/// Three primaries without replicas.
+/// Three primaries without replicas, who take long to notice that one is missing.
 pub fn bare(program: &Path) -> Vec<Node> {
-    let nodes: Vec<Node> = (0..3).map(|_| Node::start(program)).collect();
+    let args = ["--cluster-node-timeout", "60000"].map(str::to_owned);
+    let nodes: Vec<Node> = (0..3).map(|_| Node::start_with(program, None, &args)).collect();
     join(&nodes);
     nodes
 }

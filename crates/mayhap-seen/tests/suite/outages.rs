@@ -199,27 +199,40 @@ fn cut_off(url: &str, proxy: &Proxy) {
             runtime.block_on(tasks.mark_unseen(b"first", &["y"])).unwrap();
             let ids = ["a", "b"];
 
-            proxy.cut_after(before);
+            // Slots are learnt and connections made before, or it would be their replies.
+            let cut_after = |replies: i64| {
+                seen.unseen(b"first", &["x"]).unwrap();
+                runtime.block_on(tasks.unseen(b"first", &["x"])).unwrap();
+                proxy.cut_after(replies);
+            };
+            cut_after(before);
             let said = away(seen.mark_unseen(b"u1", &ids));
             assert!(proxy.has_cut() && said.contains("closed"), "{layout}: {said}");
-            proxy.cut_after(before);
+            cut_after(before);
             away(runtime.block_on(tasks.mark_unseen(b"u2", &ids)));
             assert!(proxy.has_cut());
-            proxy.cut_after(before);
+            cut_after(before);
             away(seen.offer(b"u3", &ids, 60));
             // How many were new is an answer too.
-            proxy.cut_after(0);
+            cut_after(0);
             away(seen.mark(b"u4", &ids));
-            proxy.cut_after(0);
+            cut_after(0);
             away(runtime.block_on(tasks.mark(b"u5", &ids)));
             // What only asks is asked again.
             seen.mark(b"u6", &ids).unwrap();
-            proxy.cut_after(0);
+            cut_after(0);
             assert!(seen.unseen(b"u6", &ids).unwrap().is_empty(), "{layout}");
             assert!(proxy.has_cut());
-            proxy.cut_after(0);
+            cut_after(0);
             assert!(runtime.block_on(tasks.unseen(b"u6", &ids)).unwrap().is_empty(), "{layout}");
             assert!(proxy.has_cut());
+            // Slots whose reply is lost are learnt again, and the change is made once.
+            let late = open(&url);
+            proxy.cut_after(0);
+            match late.mark_unseen(b"u7", &ids) {
+                Ok(given) => assert_eq!(given.len(), 2),
+                Err(error) => assert!(!url.contains("cluster"), "{error}"),
+            }
         }
     }
 }

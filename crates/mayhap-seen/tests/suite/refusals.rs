@@ -5,7 +5,7 @@ use crate::server::{Make, Server};
 use mayhap_redis::redis::cmd;
 use mayhap_seen::redis::{AsyncSeen, Redis};
 use mayhap_seen::{Seen, SeenError};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,8 @@ fn refused(url: &str) -> String {
     assert_eq!(seen.failures(), 0);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
+        let tasks = AsyncSeen::open(url).await.unwrap();
+        assert_eq!(told(tasks.unseen(b"user", &["a"]).await.unwrap_err()), said);
         let tasks = AsyncSeen::open(url).await.unwrap().with_fail_open(true);
         assert_eq!(told(tasks.unseen(b"user", &["a"]).await.unwrap_err()), said);
     });
@@ -113,8 +115,8 @@ fn addresses_that_are_wrong_stay_errors() {
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for mut client in listener.incoming().flatten() {
+            _ = client.read(&mut [0; 1000]);
             _ = client.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
-            std::thread::sleep(Duration::from_millis(100));
         }
     });
     assert!(refused(&format!("redis://127.0.0.1:{port}")).contains("not a Redis"));
