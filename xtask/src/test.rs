@@ -36,6 +36,9 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
         Step::new("servers to test with", servers),
         Step::new("calls that fail on demand", strace),
         Step::command("tests", || cargo("test --workspace")),
+        Step::command("async and TLS together", || {
+            cargo("check -p mayhap-seen --features async,tls")
+        }),
         Step::command("engine without std", || cargo("build -p mayhap --no-default-features")),
         Step::new("loom model of shared inserts", loom),
         Step::new("dependencies of the engine", engine_dependencies),

@@ -226,22 +226,28 @@ impl Inner {
             Ok(Err(error)) => misread(&name(), &error, self.known.is_reached()),
             Err(_) => LinkError::too_late(&name(), None),
         };
+        Err(self.lost(node, error, until).await)
+    }
+
+    /// A node is lost. If nobody ever answered there may be something to mend.
+    async fn lost(&self, node: &Node, error: LinkError, until: Instant) -> LinkError {
         self.known.silent(node);
-        if self.known.is_reached() {
-            return Err(error);
+        if self.known.is_reached() || !error.is_of_the_moment() {
+            return error;
         }
         let (address, node) = (self.address.clone(), node.clone());
         let diagnosing = tokio::task::spawn_blocking(move || diagnosed(&address, &node, until));
-        Err(diagnosing.await.ok().flatten().unwrap_or(error))
+        diagnosing.await.ok().flatten().unwrap_or(error)
     }
 
     /// Connect and log in.
     async fn open(&self, node: &Node, until: Instant) -> Result<Connection, LinkError> {
-        let opened = tokio::time::timeout_at(until.into(), self.connect(node)).await;
+        let opened = tokio::time::timeout_at(until.into(), self.connect(node, until)).await;
         let late = || LinkError::too_late(&self.address.node_name(node), None);
-        let mut connection = opened.unwrap_or_else(|_| Err(late())).inspect_err(|_| {
-            self.known.silent(node);
-        })?;
+        let mut connection = match opened.unwrap_or_else(|_| Err(late())) {
+            Ok(connection) => connection,
+            Err(error) => return Err(self.lost(node, error, until).await),
+        };
         for command in hello(self.address.login(node), self.address.db()) {
             let mut pipe = redis::pipe();
             pipe.add_command(command);
@@ -254,7 +260,8 @@ impl Inner {
         Ok(connection)
     }
 
-    async fn connect(&self, node: &Node) -> Result<Connection, LinkError> {
+    #[cfg_attr(not(feature = "tls"), expect(unused_variables))]
+    async fn connect(&self, node: &Node, until: Instant) -> Result<Connection, LinkError> {
         let failed = |error: io::Error| LinkError::of_io(&self.address.node_name(node), &error);
         #[cfg(unix)]
         if node.port == 0 {
@@ -269,7 +276,11 @@ impl Inner {
             let name = crate::tls::server_name(&self.address, node)?;
             let connector = tokio_rustls::TlsConnector::from(config);
             let failed = |error: io::Error| crate::tls::failed(&self.address, node, &error);
-            let stream = connector.connect(name, stream).await.map_err(failed)?;
+            // Half of the time is kept to find out why it failed.
+            let shaking = connector.connect(name, stream);
+            let shaken = tokio::time::timeout_at(share(until, 1).into(), shaking).await;
+            let late = || Err(io::ErrorKind::TimedOut.into());
+            let stream = shaken.unwrap_or_else(|_| late()).map_err(failed)?;
             return self.multiplex(node, stream).await;
         }
         self.multiplex(node, stream).await

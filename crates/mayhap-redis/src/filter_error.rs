@@ -77,6 +77,8 @@ pub enum FilterError {
         /// What was got.
         got: String,
     },
+    /// A name without a byte.
+    EmptyName,
     /// No filter can be made to this wish.
     Spec(SpecError),
     /// What the server sent is no filter.
@@ -113,6 +115,13 @@ impl FilterError {
             FilterError::Link(LinkError::Unacknowledged { .. }) => {
                 "have the primaries replicas? adding again is safe: what is in stays in"
             }
+            FilterError::Link(LinkError::Replica { .. }) => {
+                "`redis-cli info replication` tells where the primary is; saving and checking works here, too"
+            }
+            FilterError::Link(LinkError::Tls { .. }) => {
+                "whom to trust is cacert=FILE in the address, or the system's certificates; who we are is cert=FILE and key=FILE"
+            }
+            FilterError::EmptyName => "is a variable unset?",
             FilterError::NoModule { .. } => {
                 "start it with --loadmodule libmayhap_module.so; if its prefix is another one, say ?prefix=MH in the address"
             }
@@ -162,6 +171,7 @@ impl fmt::Display for FilterError {
             }
             FilterError::Replaced { key } => write!(f, "{key}: replaced or deleted meanwhile"),
             FilterError::Full { key } => write!(f, "{key}: full, and made not to grow"),
+            FilterError::EmptyName => f.write_str("the name of the filter is empty"),
             FilterError::Name { got } => write!(f, "{got}: a name with braces"),
             FilterError::Spec(error) => error.fmt(f),
             FilterError::Damaged { key, what } => write!(f, "{key}: {what}"),

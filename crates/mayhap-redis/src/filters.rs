@@ -118,6 +118,7 @@ impl Filters {
 
     /// What is under a key.
     pub fn look(&self, key: &[u8]) -> Result<Held, FilterError> {
+        check_key(key)?;
         let slot = slot_of(key);
         let kind = self.one(key, Order::at(slot, cmd("TYPE").arg(key)), self.reading())?;
         Ok(match text(&kind).as_str() {
@@ -139,6 +140,7 @@ impl Filters {
 
     /// Make an empty filter under one key, which grows as the server has it.
     pub fn reserve(&self, key: &[u8], capacity: u64, fpr: f64) -> Result<(), FilterError> {
+        check_key(key)?;
         let mut reserve = self.command("RESERVE", key);
         reserve.arg(fpr.to_string()).arg(capacity);
         match self.one(key, Order::at(slot_of(key), &reserve), self.carrying()) {
@@ -209,6 +211,11 @@ impl Filters {
         let replies: Vec<Reply> = self.router.ask(orders, how)?;
         replies.into_iter().map(|reply| reply.map_err(|what| refusal(key, what))).collect()
     }
+}
+
+/// Servers take an empty name for a key as any other; here it is an unset variable.
+pub(crate) fn check_key(key: &[u8]) -> Result<(), FilterError> {
+    if key.is_empty() { Err(FilterError::EmptyName) } else { Ok(()) }
 }
 
 /// What the server has against a command, sorted.

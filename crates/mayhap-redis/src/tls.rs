@@ -97,13 +97,14 @@ fn named(file: &Path, what: &str) -> String {
     format!("{}: {what}", file.display())
 }
 
+/// Of a server without TLS.
+pub(crate) const PLAIN: &str = "the server does not speak it; write redis://… or redis+cluster://…";
+
 /// As people read it, with the way out.
 pub(crate) fn said(error: &rustls::Error) -> String {
     use rustls::AlertDescription::{CertificateRequired, HandshakeFailure};
     match error {
-        rustls::Error::InvalidMessage(_) => {
-            "the server does not speak it; write redis://… or redis+cluster://…".to_owned()
-        }
+        rustls::Error::InvalidMessage(_) => PLAIN.to_owned(),
         rustls::Error::AlertReceived(CertificateRequired | HandshakeFailure) => {
             format!(
                 "{error}; a server may want a certificate: cert=FILE and key=FILE in the address"

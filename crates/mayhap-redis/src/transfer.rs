@@ -5,7 +5,7 @@
 //! case nobody comes to clear it away.
 
 use crate::dump::{Head, is_ours};
-use crate::filters::{shown, unexpected};
+use crate::filters::{check_key, shown, unexpected};
 use crate::router::Order;
 use crate::slot::{beside, slot_of};
 use crate::{FilterError, Filters, Held, LinkError, Make, Sharded};
@@ -94,6 +94,7 @@ impl Filters {
                 hint: "DUMP it and read the payload: `mayhap info --format valkey-bloom`",
             });
         }
+        check_key(key)?;
         let copy = self.copy_of(key)?;
         let saved = self.fetch(key, copy.as_deref().unwrap_or(key), to, moved);
         if let Some(copy) = copy {
@@ -239,6 +240,8 @@ impl Filters {
         match self.all(key, &orders, self.fetching()) {
             Ok(values) if values.last() == Some(&Value::Int(1)) => Ok(Some(copy)),
             Ok(_) | Err(FilterError::Refused { .. }) => Ok(None),
+            // It is read from all the same.
+            Err(FilterError::Link(LinkError::Replica { .. })) => Ok(None),
             Err(error) => Err(error),
         }
     }

@@ -2,6 +2,8 @@
 //! sends a byte a second, holds nobody longer than that.
 
 use crate::address::{Login, Node};
+#[cfg(feature = "tls")]
+use crate::topology::share;
 use crate::{Address, LinkError};
 use redis::{Cmd, Parser, Value};
 use std::io::{self, Read, Write};
@@ -49,7 +51,7 @@ impl Wire {
         let timed = Timed { socket, until };
         #[cfg(feature = "tls")]
         let stream = match address.is_tls() {
-            true => Stream::Tls(crate::tls::begin(address, node, timed)?),
+            true => Stream::Tls(handshake(address, node, timed, until)?),
             false => Stream::Plain(timed),
         };
         #[cfg(not(feature = "tls"))]
@@ -149,6 +151,33 @@ fn explained(error: LinkError, address: &Address, node: &Node, until: Instant) -
     }
     let what = "the server speaks it: write rediss://… or rediss+cluster://…".to_owned();
     LinkError::Tls { address: address.node_name(node), what }
+}
+
+/// TLS from the first word. A server that does not speak it says nothing at all, so half of the
+/// time is kept to find out.
+#[cfg(feature = "tls")]
+fn handshake(
+    address: &Address,
+    node: &Node,
+    mut timed: Timed,
+    until: Instant,
+) -> Result<Box<rustls::StreamOwned<rustls::ClientConnection, Timed>>, LinkError> {
+    timed.until = share(until, 1);
+    crate::tls::begin(address, node, timed).map_err(|error| match error {
+        LinkError::Away { .. } if speaks_plainly(node, until) => {
+            LinkError::Tls { address: address.node_name(node), what: crate::tls::PLAIN.to_owned() }
+        }
+        error => error,
+    })
+}
+
+/// Whether a server answers in the clear.
+#[cfg(feature = "tls")]
+fn speaks_plainly(node: &Node, until: Instant) -> bool {
+    let Ok(socket) = connect(node, until) else { return false };
+    let (mut timed, mut first) = (Timed { socket, until }, [0]);
+    let asked = timed.write_all(b"PING\r\n").and_then(|()| timed.read_exact(&mut first));
+    asked.is_ok() && matches!(first[0], b'+' | b'-')
 }
 
 /// What is said first: who we are, and which database we mean.

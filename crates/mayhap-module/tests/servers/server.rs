@@ -162,6 +162,12 @@ impl Server {
         _ = self.process.wait();
     }
 
+    /// `-STOP`: there, but of no use to anybody; `-CONT`: as before.
+    pub fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").arg(signal).arg(self.process.id().to_string()).status();
+        assert!(sent.unwrap().success());
+    }
+
     pub fn is_alive(&mut self) -> bool {
         self.process.try_wait().unwrap().is_none()
     }

@@ -13,6 +13,7 @@ mod resp;
 mod server;
 
 mod cluster;
+mod outages;
 mod shards;
 mod transfer;
 
