@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// Less time than this is no time for another round.
+const TOO_SHORT: Duration = Duration::from_millis(2);
 /// Slots that have moved are followed so often at once; then there is a pause.
 const MOVES_AT_ONCE: u32 = 5;
 
@@ -94,6 +96,8 @@ pub(crate) struct Batch<'a> {
     moves: u32,
     /// Whether a hasty call has had its second chance.
     had_second: bool,
+    /// What was in the way of earlier rounds.
+    trouble: Option<LinkError>,
     round: Round,
 }
 
@@ -115,6 +119,8 @@ struct Round {
     /// Whether the slots should be learnt anew.
     is_stale: bool,
     uses_second: bool,
+    /// Whether a node did not answer in the time there was.
+    is_late: bool,
 }
 
 /// What goes to one node in one go.
@@ -157,6 +163,7 @@ impl<'a> Batch<'a> {
             pause: FIRST_PAUSE,
             moves: 0,
             had_second: false,
+            trouble: None,
             round: Round::default(),
         }
     }
@@ -175,6 +182,7 @@ impl<'a> Batch<'a> {
         self.options.again
     }
 
+    #[cfg(feature = "async")]
     pub(crate) fn waits(&self) -> bool {
         self.options.wait.is_some()
     }
@@ -266,6 +274,7 @@ impl<'a> Batch<'a> {
             false => !self.had_second,
         };
         let again = again && self.options.again && error.is_of_the_moment();
+        self.round.is_late |= Instant::now() >= self.until;
         note(&mut self.round, error, again, true);
     }
 
@@ -359,9 +368,15 @@ impl<'a> Batch<'a> {
         }
         self.had_second |= round.uses_second;
         let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+        if left < TOO_SHORT {
+            // What a server said tells more than that there was no time for it to say it again.
+            let said = self.trouble.take().filter(|_| round.is_late);
+            let trouble = said.or_else(|| round.trouble.clone());
             let late = || LinkError::too_late(&self.address.to_string(), Some(self.options.within));
-            return Step::Failed(round.trouble.clone().unwrap_or_else(late));
+            return Step::Failed(trouble.unwrap_or_else(late));
+        }
+        if !round.is_late && round.trouble.is_some() {
+            self.trouble.clone_from(&round.trouble);
         }
         if round.trouble.is_none() {
             self.moves += 1;
@@ -379,7 +394,8 @@ impl<'a> Batch<'a> {
 fn note(round: &mut Round, error: LinkError, again: bool, is_second: bool) {
     if again {
         round.uses_second |= is_second;
-        round.trouble = Some(error);
+        // The first: others may only have been kept waiting by it.
+        round.trouble.get_or_insert(error);
     } else {
         round.failed = Some(crate::topology::worse(round.failed.take(), error));
     }

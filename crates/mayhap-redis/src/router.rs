@@ -24,7 +24,7 @@ const KEPT: usize = 64;
 /// How long a call may take, and how long a node may take to answer a patient one.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// What came while others were waited for is still taken.
-const GRACE: Duration = Duration::from_millis(5);
+const GRACE: Duration = Duration::from_millis(50);
 
 /// A client for threads: of one server, or of a cluster.
 ///
