@@ -18,16 +18,38 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
             test
         }),
         Step::command("connections behind TLS", || {
-            cargo("test -p mayhap-redis --features async-tls --test tls")
+            cargo("test -p mayhap-redis --features async,tls")
         }),
         Step::new("the oldest compiler promised", oldest_rust),
     ];
+    for (package, features) in feature_sets() {
+        steps.push(Step::command(format!("{package} with {features:?} only"), move || {
+            cargo(&format!("check -p {package} --no-default-features --features={features}"))
+        }));
+    }
     steps.extend(live::steps());
     steps.extend(cross::steps());
     for name in fuzz_targets().map_err(Trouble::Failed)? {
         steps.push(Step::new(format!("fuzz {name}"), move || fuzz(&name)));
     }
     Ok(steps::run(&steps))
+}
+
+/// Every combination of the features that are not a name for others.
+fn feature_sets() -> Vec<(&'static str, String)> {
+    let packages: [(&str, &[&str]); 3] = [
+        ("mayhap-redis", &["async", "tls"]),
+        ("mayhap-seen", &["embedded", "redis", "async", "tls"]),
+        ("mayhap-cli", &["parquet-values", "tls"]),
+    ];
+    let sets = packages.iter().flat_map(|(package, features)| {
+        (0..1u32 << features.len()).map(|set| {
+            let chosen = features.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1);
+            let chosen: Vec<&str> = chosen.map(|(_, feature)| *feature).collect();
+            (*package, chosen.join(","))
+        })
+    });
+    sets.collect()
 }
 
 fn oldest_rust() -> Outcome {

@@ -38,6 +38,9 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
         Step::command("tests", || cargo("test --workspace")),
         Step::new("the engine on each kernel of this machine", kernels),
         Step::new("the engine compiled for newer machines", newer_machines),
+        Step::command("async and TLS together", || {
+            cargo("check -p mayhap-seen --features async,tls")
+        }),
         Step::command("engine without std", || cargo("build -p mayhap --no-default-features")),
         Step::new("loom model of shared inserts", loom),
         Step::new("dependencies of the engine", engine_dependencies),

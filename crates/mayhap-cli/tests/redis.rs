@@ -201,7 +201,7 @@ fn what_goes_wrong_is_told_with_the_way_out() {
         "--loadmodule",
     );
     refused(format!("redis info {url}?prefix=MH x"), "no module answers MH.*", "prefix");
-    refused(format!("redis info {url}?layout=list x"), "?layout=list", "?prefix=");
+    refused(format!("redis info {url}?layout=list x"), "?layout=…", "?prefix=");
     let no_address = wrong(dir, "redis info http://h x");
     assert!(no_address.contains("not an address; try redis://"), "{no_address}");
     refused(format!("redis info {url} x"), "x: no such filter", "redis load");

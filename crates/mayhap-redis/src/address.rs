@@ -1,10 +1,11 @@
-//! Where a server or a cluster is.
+//! Where a server or a cluster is, who logs in there, and how long a call may take.
 
 use crate::LinkError;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where a server or a cluster is, and how long to wait for it.
+/// Where a server or a cluster is, and how long a call to it may take.
 ///
 /// ```
 /// use mayhap_redis::Address;
@@ -17,11 +18,44 @@ use std::time::Duration;
 /// ```
 #[derive(Clone)]
 pub struct Address {
-    /// One URL a node, as the client takes them.
-    nodes: Vec<String>,
+    /// Without logins: what people may see.
+    name: String,
+    seeds: Vec<Seed>,
+    db: i64,
     cluster: bool,
-    connect_within: Duration,
-    answer_within: Duration,
+    tls: bool,
+    certificates: Certificates,
+    timeout: Option<Duration>,
+}
+
+/// A node that the address names.
+#[derive(Clone)]
+struct Seed {
+    node: Node,
+    login: Login,
+}
+
+/// Where a node listens. A Unix socket has its path as host, and port 0.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Node {
+    pub host: String,
+    pub port: u16,
+}
+
+/// Who logs in. Never printed.
+#[derive(Clone, Default)]
+pub(crate) struct Login {
+    pub user: Option<String>,
+    pub password: Option<String>,
+}
+
+/// Files in PEM, for servers behind TLS.
+#[derive(Clone, Default)]
+pub(crate) struct Certificates {
+    /// Whom to trust; without it whom the system trusts.
+    pub authority: Option<PathBuf>,
+    /// Who we are, for servers that ask their clients (`tls-auth-clients yes`), and its key.
+    pub client: Option<(PathBuf, PathBuf)>,
 }
 
 const NEED: &str = "try redis://host:6379/0, rediss://… for TLS, redis+cluster://host:6379,host2:6379, or redis+unix:///path";
@@ -29,59 +63,57 @@ const NEED: &str = "try redis://host:6379/0, rediss://… for TLS, redis+cluster
 impl Address {
     /// Read a URL. What its query says that is not about connecting is handed back, decoded.
     ///
-    /// Ours are `cluster=true` (as the scheme `redis+cluster`) and `timeout=SECONDS`.
+    /// Ours are `cluster=true` (as the scheme `redis+cluster`), `timeout=SECONDS`, which is how
+    /// long a call may take in all, and for TLS the files `cacert=`, `cert=` and `key=`.
+    ///
+    /// Of a cluster's nodes each may have a login of its own, `a:b@host1:1,c:d@host2:2`; those
+    /// without one, and those that the cluster tells of, use the first.
     pub fn parse(url: &str) -> Result<(Address, Vec<(String, String)>), LinkError> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let (scheme, rest) = base.split_once("://").unwrap_or(("", base));
-        let refuse = || Err(LinkError::Address { got: shown(base), need: NEED });
-        let (plain, mut cluster) = match scheme {
-            "redis" | "rediss" | "redis+unix" | "unix" => (scheme, false),
-            "valkey" => ("redis", false),
-            "valkeys" => ("rediss", false),
-            "redis+cluster" => ("redis", true),
-            "rediss+cluster" => ("rediss", true),
-            _ => return refuse(),
+        let refuse = |need| Err(LinkError::Address { got: redacted(base), need });
+        let (plain, tls, mut cluster) = match scheme {
+            "redis" | "valkey" => ("redis", false, false),
+            "redis+unix" | "unix" => ("unix", false, false),
+            "rediss" | "valkeys" => ("redis", true, false),
+            "redis+cluster" => ("redis", false, true),
+            "rediss+cluster" => ("redis", true, true),
+            _ => return refuse(NEED),
         };
-        if plain == "rediss" && !cfg!(feature = "tls") {
-            let need = "this build has no TLS; build it with `--features tls`";
-            return Err(LinkError::Address { got: shown(base), need });
+        if tls && !cfg!(feature = "tls") {
+            return refuse("this build has no TLS; build it with `--features tls`");
         }
-        let mut answer_within = Duration::from_secs(5);
-        let mut others = vec![];
+        let (mut timeout, mut others) = (None, vec![]);
+        let (mut authority, mut certificate, mut key) = (None, None, None);
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, "true"));
+            if name.contains('@') || name.contains(':') {
+                return refuse("a `?` inside of a password is written %3F, an `&` %26");
+            }
             match name {
                 "cluster" => cluster = cluster || value != "false",
-                "timeout" => match value.parse::<f64>() {
-                    Ok(seconds) if (0.001..=3600.0).contains(&seconds) => {
-                        answer_within = Duration::from_secs_f64(seconds);
-                    }
-                    _ => {
-                        let need = "timeout is in seconds, 0.001 to 3600";
-                        return Err(LinkError::Address { got: pair.to_owned(), need });
-                    }
-                },
+                "timeout" => timeout = Some(seconds(value)?),
+                "cacert" => authority = Some(PathBuf::from(decoded(value))),
+                "cert" => certificate = Some(PathBuf::from(decoded(value))),
+                "key" => key = Some(PathBuf::from(decoded(value))),
                 _ => others.push((decoded(name), decoded(value))),
             }
         }
-        let (login, hosts) =
-            rest.rsplit_once('@').map_or(("", rest), |(login, hosts)| (login, hosts));
-        let login = if login.is_empty() { String::new() } else { format!("{login}@") };
-        let (hosts, path) = match plain {
-            "unix" | "redis+unix" => (hosts, ""),
-            _ => hosts.find('/').map_or((hosts, ""), |at| hosts.split_at(at)),
-        };
-        let nodes: Vec<String> = hosts
-            .split(',')
-            .filter(|host| !host.is_empty())
-            .map(|host| format!("{plain}://{login}{host}{path}"))
-            .collect();
-        let valid = |node: &String| redis::Client::open(node.as_str()).is_ok();
-        if nodes.is_empty() || !nodes.iter().all(valid) || (nodes.len() > 1 && !cluster) {
-            return refuse();
+        if !tls && (authority.is_some() || certificate.is_some() || key.is_some()) {
+            return refuse("cacert=, cert= and key= are for TLS: rediss://… or rediss+cluster://…");
         }
-        let connect_within = answer_within.min(Duration::from_secs(2));
-        Ok((Address { nodes, cluster, connect_within, answer_within }, others))
+        let client = match (certificate, key) {
+            (Some(certificate), Some(key)) => Some((certificate, key)),
+            (None, None) => None,
+            _ => return refuse("a client's certificate has two files: cert=FILE and key=FILE"),
+        };
+        let certificates = Certificates { authority, client };
+        let Some((seeds, db)) = seeds(plain, rest) else { return refuse(NEED) };
+        if seeds.len() > 1 && !cluster {
+            return refuse(NEED);
+        }
+        let name = name(scheme, &seeds, db);
+        Ok((Address { name, seeds, db, cluster, tls, certificates, timeout }, others))
     }
 
     /// Whether it is a cluster.
@@ -89,28 +121,60 @@ impl Address {
         self.cluster
     }
 
-    /// Wait so long for a connection and so long for an answer.
-    pub fn with_timeouts(self, connect_within: Duration, answer_within: Duration) -> Address {
-        Address { connect_within, answer_within, ..self }
+    /// So long may a call take in all: connecting, asking, and asking again where that helps.
+    pub fn with_timeout(self, timeout: Duration) -> Address {
+        Address { timeout: Some(timeout), ..self }
     }
 
-    pub(crate) fn nodes(&self) -> &[String] {
-        &self.nodes
+    /// Trust the certificates that this authority, a file in PEM, has signed, and nobody else's.
+    pub fn with_authority(mut self, authority: &Path) -> Address {
+        self.certificates.authority = Some(authority.to_owned());
+        self
     }
 
-    pub(crate) fn connect_within(&self) -> Duration {
-        self.connect_within
+    /// Show servers this certificate, a file in PEM, and prove it by the key in another.
+    pub fn with_certificate(mut self, certificate: &Path, key: &Path) -> Address {
+        self.certificates.client = Some((certificate.to_owned(), key.to_owned()));
+        self
     }
 
-    pub(crate) fn answer_within(&self) -> Duration {
-        self.answer_within
+    /// How long a call may take, if anybody said so.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    #[cfg_attr(not(feature = "tls"), expect(dead_code))]
+    pub(crate) fn certificates(&self) -> &Certificates {
+        &self.certificates
+    }
+
+    pub(crate) fn is_tls(&self) -> bool {
+        self.tls
+    }
+
+    pub(crate) fn db(&self) -> i64 {
+        self.db
+    }
+
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.seeds.iter().map(|seed| &seed.node)
+    }
+
+    /// The login for a node: its own, or the first there is.
+    pub(crate) fn login(&self, node: &Node) -> &Login {
+        let own = self.seeds.iter().find(|seed| seed.node == *node);
+        &own.unwrap_or(&self.seeds[0]).login
+    }
+
+    /// A node for people.
+    pub(crate) fn node_name(&self, node: &Node) -> String {
+        if self.cluster { node.to_string() } else { self.name.clone() }
     }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nodes: Vec<String> = self.nodes.iter().map(|node| shown(node)).collect();
-        f.write_str(&nodes.join(","))
+        f.write_str(&self.name)
     }
 }
 
@@ -120,12 +184,112 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Without who logs in, and by which password.
-fn shown(url: &str) -> String {
-    match (url.split_once("://"), url.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
-        (None, Some((_, host))) => host.to_owned(),
-        _ => url.to_owned(),
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.port, self.host.contains(':')) {
+            (0, _) => f.write_str(&self.host),
+            (port, true) => write!(f, "[{}]:{port}", self.host),
+            (port, false) => write!(f, "{}:{port}", self.host),
+        }
+    }
+}
+
+fn seconds(value: &str) -> Result<Duration, LinkError> {
+    match value.parse::<f64>() {
+        Ok(seconds) if (0.001..=3600.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => {
+            let need = "timeout is in seconds, 0.001 to 3600";
+            Err(LinkError::Address { got: "timeout=…".to_owned(), need })
+        }
+    }
+}
+
+/// The nodes and the database; nothing if it cannot be read.
+fn seeds(plain: &str, rest: &str) -> Option<(Vec<Seed>, i64)> {
+    if plain == "unix" {
+        return Some((vec![seed("unix", "", rest, "")?.0], 0));
+    }
+    let after_logins = rest.rfind('@').map_or(0, |at| at + 1);
+    let (hosts, path) = match rest[after_logins..].find('/') {
+        Some(at) => rest.split_at(after_logins + at),
+        None => (rest, ""),
+    };
+    // One login may have commas in it; where there are more, a comma ends a node.
+    let (shared, parts): (&str, Vec<&str>) = match hosts.split_once('@') {
+        Some((login, hosts)) if !hosts.contains('@') => (login, hosts.split(',').collect()),
+        _ => ("", hosts.split(',').collect()),
+    };
+    let mut seeds: Vec<Seed> = vec![];
+    let mut db = 0;
+    for part in parts.into_iter().filter(|part| !part.is_empty()) {
+        let (login, host) = part.rsplit_once('@').unwrap_or((shared, part));
+        let (mut next, its_db) = seed(plain, login, host, path)?;
+        db = its_db;
+        if login.is_empty()
+            && let Some(first) = seeds.first()
+        {
+            next.login = first.login.clone();
+        }
+        seeds.push(next);
+    }
+    (!seeds.is_empty()).then_some((seeds, db))
+}
+
+/// One node, as the client's own parser reads it.
+fn seed(plain: &str, login: &str, host: &str, path: &str) -> Option<(Seed, i64)> {
+    use redis::IntoConnectionInfo;
+    let at = if login.is_empty() { "" } else { "@" };
+    let info = format!("{plain}://{login}{at}{host}{path}").into_connection_info().ok()?;
+    let node = match info.addr() {
+        redis::ConnectionAddr::Tcp(host, port) => Node { host: host.clone(), port: *port },
+        redis::ConnectionAddr::Unix(path) => Node { host: path.to_str()?.to_owned(), port: 0 },
+        _ => return None,
+    };
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    let settings = info.redis_settings();
+    let login = Login { user: owned(settings.username()), password: owned(settings.password()) };
+    Some((Seed { node, login }, settings.db()))
+}
+
+/// The address for people.
+fn name(scheme: &str, seeds: &[Seed], db: i64) -> String {
+    let nodes: Vec<String> = seeds.iter().map(|seed| seed.node.to_string()).collect();
+    let db = if db == 0 { String::new() } else { format!("/{db}") };
+    format!("{scheme}://{}{db}", nodes.join(","))
+}
+
+/// What can be shown of a text that may be a URL: nothing that might be a login.
+///
+/// ```
+/// use mayhap_redis::redacted;
+/// assert_eq!(redacted("redis://ada:secret@h:1/0"), "redis://h:1/0");
+/// assert_eq!(redacted("redis://ada:secret"), "redis://…");
+/// assert_eq!(redacted("lists.redb"), "lists.redb");
+/// ```
+pub fn redacted(text: &str) -> String {
+    let text = text.split_once('?').map_or(text, |(base, _)| base);
+    let (scheme, rest) = match text.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), text),
+    };
+    match rest.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}{host}"),
+        // Without a host it may be all login: `user:password`.
+        None if !scheme.is_empty() && rest.split(',').any(|part| !is_host(part)) => {
+            format!("{scheme}…")
+        }
+        None => format!("{scheme}{rest}"),
+    }
+}
+
+/// Whether what stands after the last colon is a port, or there is no colon.
+fn is_host(part: &str) -> bool {
+    let authority = part.split('/').next().unwrap_or_default();
+    match authority.rsplit_once(':') {
+        Some((host, port)) => {
+            !host.is_empty() && !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
+        }
+        None => true,
     }
 }
 
@@ -150,53 +314,4 @@ fn decoded(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_address_gives_a_password_away() {
-        for url in [
-            "redis://u:secret@h:1/0",
-            "redis://u:secret@h:1:2/0",
-            "http://u:secret@h",
-            "u:secret@h",
-        ] {
-            let said = match Address::parse(url) {
-                Ok((address, _)) => format!("{address} {address:?}"),
-                Err(error) => format!("{error} {error:?}"),
-            };
-            assert!(!said.contains("secret"), "{said}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_address_is_refused() {
-        for url in [
-            "",
-            "seen.redb",
-            "http://h",
-            "redis://",
-            "redis://a:1,b:2",
-            "redis://h:99999",
-            "redis://h?timeout=0",
-        ] {
-            assert!(matches!(Address::parse(url), Err(LinkError::Address { .. })), "{url}");
-        }
-    }
-
-    #[test]
-    fn the_query_is_split_and_decoded() {
-        let (address, rest) =
-            Address::parse("redis://h:1?cluster=true&prefix=a%3Ab+%zz&layout").unwrap();
-        assert!(address.is_cluster());
-        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
-        assert_eq!(rest, [pair("prefix", "a:b %zz"), pair("layout", "true")]);
-    }
-
-    #[test]
-    #[cfg(not(feature = "tls"))]
-    fn without_tls_we_say_so() {
-        let said = Address::parse("rediss://h").unwrap_err().to_string();
-        assert!(said.contains("no TLS"), "{said}");
-    }
-}
+mod tests;

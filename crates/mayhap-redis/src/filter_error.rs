@@ -104,6 +104,8 @@ pub enum FilterError {
         /// What was got.
         got: String,
     },
+    /// A name without a byte.
+    EmptyName,
     /// No filter can be made to this wish.
     Spec(SpecError),
     /// What the server sent is no filter.
@@ -140,6 +142,13 @@ impl FilterError {
             FilterError::Link(LinkError::Unacknowledged { .. }) => {
                 "have the primaries replicas? adding again is safe: what is in stays in"
             }
+            FilterError::Link(LinkError::Replica { .. }) => {
+                "`redis-cli info replication` tells where the primary is; saving and checking works here, too"
+            }
+            FilterError::Link(LinkError::Tls { .. }) => {
+                "whom to trust is cacert=FILE in the address, or the system's certificates; who we are is cert=FILE and key=FILE"
+            }
+            FilterError::EmptyName => "is a variable unset?",
             FilterError::NoModule { .. } => {
                 "start it with --loadmodule libmayhap_module.so; if its prefix is another one, say ?prefix=MH in the address"
             }
@@ -164,7 +173,6 @@ impl FilterError {
             FilterError::Full { .. } => {
                 "make a larger one beside it and add to that, or build it anew from all items"
             }
-            FilterError::Name { got } if got.is_empty() => "give the filter a name",
             FilterError::Name { .. } => "choose a name without braces: they decide the slot",
             FilterError::Refused { what, .. } if what.contains("memory") => {
                 "give the server more memory (maxmemory, mayhap.max-filter-bytes), or the filter more shards"
@@ -209,7 +217,7 @@ impl fmt::Display for FilterError {
             FilterError::Cancelled => f.write_str("interrupted; what was sent is removed"),
             FilterError::Replaced { key } => write!(f, "{key}: replaced or deleted meanwhile"),
             FilterError::Full { key } => write!(f, "{key}: full, and made not to grow"),
-            FilterError::Name { got } if got.is_empty() => f.write_str("an empty name"),
+            FilterError::EmptyName => f.write_str("the name of the filter is empty"),
             FilterError::Name { got } => write!(f, "{got}: a name with braces"),
             FilterError::Spec(error) => error.fmt(f),
             FilterError::Damaged { key, what } => write!(f, "{key}: {what}"),

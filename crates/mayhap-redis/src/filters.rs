@@ -1,8 +1,8 @@
 //! The filters of a server or cluster: who keeps them there, and what is under a key.
 
-use crate::router::{How, Order, Router, Wait, said};
+use crate::router::{How, Order, Router, said};
 use crate::slot::{beside, slot_of};
-use crate::{Address, Descriptor, FilterError, LinkError, Reply};
+use crate::{Address, Descriptor, FilterError, LinkError, Reply, Wait};
 use redis::{Cmd, Value, cmd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -164,6 +164,7 @@ impl Filters {
 
     /// What is under a key.
     pub fn look(&self, key: &[u8]) -> Result<Held, FilterError> {
+        check_key(key)?;
         let slot = slot_of(key);
         let kind = self.one(key, Order::at(slot, cmd("TYPE").arg(key)), self.reading())?;
         Ok(match text(&kind).as_str() {
@@ -185,6 +186,7 @@ impl Filters {
 
     /// Make an empty filter under one key, which grows as the server has it.
     pub fn reserve(&self, key: &[u8], capacity: u64, fpr: f64) -> Result<(), FilterError> {
+        check_key(key)?;
         let mut reserve = self.command("RESERVE", key);
         reserve.arg(fpr.to_string()).arg(capacity);
         match self.one(key, Order::at(slot_of(key), &reserve), self.carrying()) {
@@ -210,16 +212,13 @@ impl Filters {
 
     /// How items are added: again too, for what is in stays in.
     pub(crate) fn writing(&self) -> How {
-        let how = self.router.how();
-        let longer = self.wait.map_or(Duration::ZERO, |wait| wait.within);
-        How { wait: self.wait, within: how.within + longer, ..how }
+        self.router.how().with_wait(self.wait)
     }
 
     /// How a server is told what it must not be told twice. Nobody waits for replicas then:
     /// [`settle`](Filters::settle) does.
     pub(crate) fn carrying(&self) -> How {
-        let how = self.router.how();
-        How { again: false, within: how.within.max(WORK_WITHIN), ..how }
+        self.router.how().repeatable(false).for_work(WORK_WITHIN)
     }
 
     /// Wait until replicas have what was written under these keys, if they must.
@@ -244,8 +243,7 @@ impl Filters {
 
     /// How it is asked for large pieces.
     pub(crate) fn fetching(&self) -> How {
-        let how = self.reading();
-        How { within: how.within.max(WORK_WITHIN), ..how }
+        self.reading().for_work(WORK_WITHIN)
     }
 
     /// One order; what the server has against it is an error about the key.
@@ -264,6 +262,11 @@ impl Filters {
         let replies: Vec<Reply> = self.router.ask(orders, how)?;
         replies.into_iter().map(|reply| reply.map_err(|what| refusal(key, what))).collect()
     }
+}
+
+/// Servers take an empty name for a key as any other; here it is an unset variable.
+pub(crate) fn check_key(key: &[u8]) -> Result<(), FilterError> {
+    if key.is_empty() { Err(FilterError::EmptyName) } else { Ok(()) }
 }
 
 /// What the server has against a command, sorted.

@@ -1,15 +1,17 @@
 //! Redis and Valkey from outside: where a server or cluster is, questions to it in batches, and
 //! filters there.
 //!
-//! An [`Address`] is parsed from a URL. [`Pool`] asks from many threads, `AsyncPool` from async
-//! programs (feature `async`); both speak to one server or to a cluster. A [`Request`] is a
-//! command or a script; a batch of them costs one round trip (to a cluster: one for each node).
+//! An [`Address`] is parsed from a URL. [`Router`] asks from many threads, `AsyncRouter` from async
+//! programs (feature `async`); both speak to one server or to a cluster, and end every call at its
+//! deadline. A [`Request`] is a command or a script; a batch of them costs one round trip (to a
+//! cluster: one for each node).
 //!
 //! ```no_run
-//! use mayhap_redis::{Address, Pool, Request, redis::cmd};
-//! let (address, _) = Address::parse("redis://127.0.0.1:6379/0")?;
-//! let pool = Pool::new(address)?;
-//! let replies = pool.ask(&[Request::command(cmd("PING"))])?;
+//! use mayhap_redis::{Address, Request, Router, redis::cmd};
+//! use std::time::Duration;
+//! let (address, _) = Address::parse("redis://127.0.0.1:6379/0?timeout=2")?;
+//! let router = Router::new(address, Duration::ZERO);
+//! let replies = router.ask(&[Request::command(&cmd("PING"))], router.how())?;
 //! assert_eq!(replies.len(), 1);
 //! # Ok::<(), mayhap_redis::LinkError>(())
 //! ```
@@ -20,7 +22,8 @@
 
 mod address;
 #[cfg(feature = "async")]
-mod async_pool;
+mod async_router;
+mod batch;
 mod claim;
 mod descriptor;
 mod dump;
@@ -30,27 +33,30 @@ mod filters;
 mod identity;
 mod info;
 mod orphans;
-mod pool;
 mod request;
 mod router;
 mod sharded;
 mod slot;
+#[cfg(feature = "tls")]
+mod tls;
+mod topology;
 mod transfer;
+mod wire;
 
-pub use address::Address;
+pub use address::{Address, redacted};
 #[cfg(feature = "async")]
-pub use async_pool::AsyncPool;
+pub use async_router::AsyncRouter;
+pub use batch::{Replies, RequestOptions, Wait};
 pub use descriptor::Descriptor;
 pub use error::LinkError;
 pub use filter_error::FilterError;
 pub use filters::{Filters, Held, Make};
 pub use info::Info;
 pub use orphans::Orphan;
-pub use pool::Pool;
 /// The client underneath, for its commands and values.
 pub use redis;
 pub use request::{Reply, Request, Script};
-pub use router::Wait;
+pub use router::Router;
 pub use sharded::Sharded;
 pub use slot::{SLOTS, slot_of};
 pub use transfer::{Moved, Saved};

@@ -7,7 +7,7 @@ use crate::identity::{FilterId, ShardId};
 use crate::router::Order;
 use crate::slot::{shard_key, slot_of};
 use crate::transfer::ABANDONED_S;
-use crate::{FilterError, Filters, Held, Pool, Reply};
+use crate::{FilterError, Filters, Held, Reply};
 use redis::{Value, cmd};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -127,12 +127,13 @@ impl Filters {
         older_than: Duration,
     ) -> Result<Vec<Orphan>, FilterError> {
         let mut found: Vec<(Vec<u8>, Named)> = Vec::new();
-        Pool::new(self.address().clone())?.scan(b"*:[{ls]*", &mut |keys| {
+        self.router.scan(b"*:[{ls]*", &mut |keys| {
             let named = keys.into_iter().filter_map(|key| Named::of(&key).map(|is| (key, is)));
             found.extend(named.filter(|(_, is)| {
                 let (Named::Shard { name: of } | Named::OnItsWay { name: of, .. }) = is;
                 name.is_none_or(|name| name == of)
             }));
+            true
         })?;
         // A scan may give a key twice.
         found.sort_by(|a, b| a.0.cmp(&b.0));

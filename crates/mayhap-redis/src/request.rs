@@ -1,5 +1,6 @@
 //! What is asked: commands, and scripts by their digest.
 
+use crate::slot::slot_of;
 use redis::{Cmd, Value};
 use std::sync::OnceLock;
 
@@ -25,8 +26,11 @@ impl Script {
     }
 }
 
-/// One thing to ask.
-pub struct Request(Kind);
+/// One thing to ask, and the slot of the key it is about.
+pub struct Request {
+    slot: Option<u16>,
+    kind: Kind,
+}
 
 enum Kind {
     Command(Cmd),
@@ -37,55 +41,55 @@ enum Kind {
 pub type Reply = Result<Value, String>;
 
 impl Request {
-    /// A command.
-    pub fn command(cmd: Cmd) -> Request {
-        Request(Kind::Command(cmd))
+    /// A command without keys, which any node can answer.
+    pub fn command(cmd: &Cmd) -> Request {
+        Request { slot: None, kind: Kind::Command(cmd.clone()) }
+    }
+
+    /// A command about this key, and others of its slot.
+    pub fn about(key: &[u8], cmd: &Cmd) -> Request {
+        Request::at(slot_of(key), cmd)
     }
 
     /// A script with its keys, which must share a slot of the cluster, and arguments.
     pub fn script(script: &'static Script, keys: Vec<Vec<u8>>, args: Vec<Vec<u8>>) -> Request {
-        Request(Kind::Script { script, keys, args })
+        let slot = keys.first().map(|key| slot_of(key));
+        Request { slot, kind: Kind::Script { script, keys, args } }
     }
 
-    pub(crate) fn by_digest(&self) -> Cmd {
-        self.cmd("EVALSHA", Script::digest)
+    /// A command about keys of this slot.
+    pub(crate) fn at(slot: u16, cmd: &Cmd) -> Request {
+        Request { slot: Some(slot), kind: Kind::Command(cmd.clone()) }
     }
 
-    /// The same in bytes, as they go to a server.
-    pub(crate) fn write_by_digest(&self, out: &mut Vec<u8>) {
-        match &self.0 {
+    /// A command that any node can answer.
+    pub(crate) fn anywhere(cmd: &Cmd) -> Request {
+        Request::command(cmd)
+    }
+
+    pub(crate) fn slot(&self) -> Option<u16> {
+        self.slot
+    }
+
+    /// As it goes to a server: a script by its digest, or `in_full` where the server does not
+    /// know it.
+    pub(crate) fn write(&self, in_full: bool, out: &mut Vec<u8>) {
+        match &self.kind {
             Kind::Command(cmd) => cmd.write_packed_command(out),
-            Kind::Script { .. } => self.by_digest().write_packed_command(out),
+            Kind::Script { .. } => self.cmd(in_full).write_packed_command(out),
         }
     }
 
-    pub(crate) fn in_full(&self) -> Cmd {
-        self.cmd("EVAL", |script| script.code)
-    }
-
-    fn cmd(&self, eval: &str, name: impl Fn(&'static Script) -> &'static str) -> Cmd {
-        match &self.0 {
+    /// The same as a command.
+    pub(crate) fn cmd(&self, in_full: bool) -> Cmd {
+        match &self.kind {
             Kind::Command(cmd) => cmd.clone(),
             Kind::Script { script, keys, args } => {
-                let mut cmd = redis::cmd(eval);
-                cmd.arg(name(script)).arg(keys.len());
+                let mut cmd = redis::cmd(if in_full { "EVAL" } else { "EVALSHA" });
+                cmd.arg(if in_full { script.code } else { script.digest() }).arg(keys.len());
                 keys.iter().chain(args).for_each(|part| _ = cmd.arg(part.as_slice()));
                 cmd
             }
         }
-    }
-}
-
-/// Those the server has not learnt the script for.
-pub(crate) fn unknown_scripts(replies: &[Reply]) -> Vec<usize> {
-    let unknown = |reply: &Reply| matches!(reply, Err(why) if why.contains("NOSCRIPT") || why.contains("NoScript"));
-    (0..replies.len()).filter(|at| unknown(&replies[*at])).collect()
-}
-
-/// An error inside a value is an answer of its own.
-pub(crate) fn reply(value: Value) -> Reply {
-    match value {
-        Value::ServerError(error) => Err(error.to_string()),
-        value => Ok(value),
     }
 }

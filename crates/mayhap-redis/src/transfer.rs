@@ -5,7 +5,7 @@
 //! case nobody comes to clear it away.
 
 use crate::dump::{Head, is_ours};
-use crate::filters::{refusal, shown, text, unexpected};
+use crate::filters::{check_key, refusal, shown, text, unexpected};
 use crate::identity::ShardId;
 use crate::router::{How, Order};
 use crate::slot::{beside, slot_of};
@@ -122,6 +122,7 @@ impl Filters {
         to: &mut dyn Write,
         moved: &Moved<'_>,
     ) -> Result<(Saved, Option<ShardId>), FilterError> {
+        check_key(key)?;
         let copy = self.copy_of(key)?;
         let saved = self.fetch(key, copy.as_deref().unwrap_or(key), to, moved);
         if let Some(copy) = copy {
@@ -323,6 +324,8 @@ impl Filters {
         match self.all(key, &orders, self.fetching()) {
             Ok(values) if values.last() == Some(&Value::Int(1)) => Ok(Some(copy)),
             Ok(_) | Err(FilterError::Refused { .. }) => Ok(None),
+            // It is read from all the same.
+            Err(FilterError::Link(LinkError::Replica { .. })) => Ok(None),
             Err(error) => Err(error),
         }
     }

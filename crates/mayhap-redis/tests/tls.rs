@@ -4,7 +4,7 @@
 //! the client is a process of its own: this very program, run again.
 
 use mayhap_redis::redis::{Value, cmd};
-use mayhap_redis::{Address, LinkError, Pool, Request};
+use mayhap_redis::{Address, LinkError, Request, Router};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -25,7 +25,7 @@ fn openssl(dir: &Path, args: &str) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// An authority, and a certificate of it for `localhost`.
+/// An authority, and a certificate of it for `localhost`; clients show the same one.
 fn certificates(dir: &Path) {
     std::fs::write(dir.join("names"), "subjectAltName=DNS:localhost,IP:127.0.0.1\n").unwrap();
     let subject = "-subj /CN=mayhap-test -nodes -newkey rsa:2048 -sha256";
@@ -37,11 +37,11 @@ fn certificates(dir: &Path) {
 }
 
 /// Nothing where there is no server, or none that knows TLS.
-fn start(dir: &Path) -> Option<(Server, u16)> {
+fn start(dir: &Path, asks_clients: &str) -> Option<(Server, u16)> {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let child = Command::new("redis-server")
         .args(["--port", "0", "--tls-port", &port.to_string(), "--bind", "127.0.0.1"])
-        .args(["--save", "", "--tls-auth-clients", "no", "--tls-ca-cert-file", "ca.pem"])
+        .args(["--save", "", "--tls-auth-clients", asks_clients, "--tls-ca-cert-file", "ca.pem"])
         .args(["--tls-cert-file", "server.pem", "--tls-key-file", "server.key"])
         .current_dir(dir)
         .stdin(Stdio::null())
@@ -63,13 +63,12 @@ fn start(dir: &Path) -> Option<(Server, u16)> {
 #[ignore = "a part of a_server_behind_tls_answers_those_who_trust_it"]
 fn client() {
     let Ok(url) = std::env::var("MAYHAP_TLS_URL") else { return };
-    let pool = Pool::new(Address::parse(&url).unwrap().0).unwrap();
-    match pool.ask(&[Request::command(cmd("PING"))]) {
+    let router = Router::new(Address::parse(&url).unwrap().0, Duration::ZERO);
+    match router.ask(&[Request::command(&cmd("PING"))], router.how()) {
         Ok(replies) => {
             assert_eq!(replies, [Ok(Value::SimpleString("PONG".to_owned()))]);
             println!("answered");
         }
-        Err(error @ LinkError::Away { .. }) => println!("away: {error}"),
         Err(error) => println!("refused: {error}"),
     }
 }
@@ -90,7 +89,7 @@ fn a_server_behind_tls_answers_those_who_trust_it() {
     let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     certificates(dir.path());
     certificates(other.path());
-    let Some((_server, port)) = start(dir.path()) else {
+    let Some((_server, port)) = start(dir.path(), "no") else {
         assert!(
             std::env::var("CI").as_deref() != Ok("true"),
             "no redis-server with TLS, and CI=true"
@@ -105,4 +104,67 @@ fn a_server_behind_tls_answers_those_who_trust_it() {
     assert!(said.contains("certificate") && !said.contains("answered"), "{said}");
     let said = ask(&format!("redis://localhost:{port}/0"), &dir.path().join("ca.pem"));
     assert!(!said.contains("answered"), "{said}");
+}
+
+/// What the clients for threads and for tasks answer: nothing, or what is wrong for good.
+fn asked(url: &str) -> Option<LinkError> {
+    let (address, _) = Address::parse(url).unwrap();
+    let router = Router::new(address.clone(), Duration::ZERO);
+    let ping = || [Request::command(&cmd("PING"))];
+    let answer = router.ask(&ping(), router.how());
+    #[cfg(feature = "async")]
+    {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        let tasks = mayhap_redis::AsyncRouter::new(address);
+        let same = runtime.block_on(tasks.ask(&ping(), tasks.how()));
+        assert_eq!(same, answer, "{url}");
+    }
+    let error = answer.err()?;
+    assert!(matches!(error, LinkError::Tls { .. }), "{error:?}");
+    assert!(!error.is_of_the_moment() && error.to_string().contains("localhost"), "{error}");
+    Some(error)
+}
+
+#[test]
+fn what_is_wrong_with_certificates_and_schemes_is_no_outage() {
+    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    certificates(dir.path());
+    certificates(other.path());
+    let file = |dir: &Path, name: &str| dir.join(name).display().to_string();
+    let (ours, theirs) = (file(dir.path(), "ca.pem"), file(other.path(), "ca.pem"));
+    let Some((_open, port)) = start(dir.path(), "no") else { return };
+    assert_eq!(asked(&format!("rediss://localhost:{port}?cacert={ours}")), None);
+    for (url, word) in [
+        (format!("rediss://localhost:{port}?cacert={theirs}"), "certificate"),
+        (format!("rediss://localhost:{port}?cacert=/nowhere.pem"), "/nowhere.pem"),
+        (format!("redis://localhost:{port}"), "write rediss://"),
+        (format!("redis+cluster://localhost:{port}"), "write rediss://"),
+    ] {
+        let said = asked(&url).unwrap().to_string();
+        assert!(said.contains(word), "{url}: {said}");
+    }
+    // Servers ask their clients for a certificate unless they are told not to.
+    let (_strict, port) = start(dir.path(), "yes").unwrap();
+    let shown = |dir: &Path| {
+        let (certificate, key) = (file(dir, "server.pem"), file(dir, "server.key"));
+        format!("rediss://localhost:{port}?cacert={ours}&cert={certificate}&key={key}")
+    };
+    assert_eq!(asked(&shown(dir.path())), None);
+    let said = asked(&format!("rediss://localhost:{port}?cacert={ours}")).unwrap().to_string();
+    assert!(said.contains("cert=FILE"), "{said}");
+    asked(&shown(other.path())).unwrap();
+    // And one that speaks in the clear only.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let plain = Command::new("redis-server")
+        .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
+        .stdout(Stdio::null())
+        .spawn();
+    let _plain = Server(plain.unwrap());
+    let patience = Instant::now() + Duration::from_secs(20);
+    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(Instant::now() < patience, "redis-server does not answer");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let said = asked(&format!("rediss://localhost:{port}?cacert={ours}")).unwrap().to_string();
+    assert!(said.contains("does not speak it"), "{said}");
 }

@@ -29,10 +29,17 @@ pub enum SeenError {
         /// The file.
         path: PathBuf,
     },
-    /// The server or disk does not answer. Nothing is known to be done.
+    /// The server or disk cannot be reached now, or is not ready. Nothing is known to be done.
     Away {
         /// What was said.
         what: String,
+    },
+    /// It was done, but fewer replicas have it than were asked for: a failover may lose it.
+    Unacknowledged {
+        /// What was said.
+        what: String,
+        /// The answer all the same: of each change, which of its ids were known just before.
+        known: Vec<Vec<bool>>,
     },
     /// The store refused.
     Refused {
@@ -69,6 +76,9 @@ impl fmt::Display for SeenError {
                 path.display()
             ),
             SeenError::Away { what } => write!(f, "the store does not answer: {what}"),
+            SeenError::Unacknowledged { what, .. } => {
+                write!(f, "done, but a failover may lose it: {what}; marking again does no harm")
+            }
             SeenError::Refused { what } => write!(f, "the store refused: {what}"),
             SeenError::Contended { owner, tries } => write!(
                 f,

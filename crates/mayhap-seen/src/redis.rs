@@ -20,8 +20,10 @@ use crate::policy::{Policy, Seconds};
 use crate::view::View;
 use changing::Changing;
 use folds::Folds;
-use mayhap_redis::{Address, LinkError, Pool};
+pub use mayhap_redis::Wait;
+use mayhap_redis::{Address, LinkError, RequestOptions, Router};
 use plan::Plan;
+use std::time::Duration;
 #[cfg(feature = "async")]
 pub use tasks::AsyncSeen;
 
@@ -52,6 +54,7 @@ pub struct Options {
     prefix: Vec<u8>,
     policy: Policy,
     clock: Clock,
+    wait: Option<Wait>,
 }
 
 impl Options {
@@ -66,14 +69,15 @@ impl Options {
                 ("layout", "list") => layout = Layout::List,
                 ("prefix", _) => prefix = value.into_bytes(),
                 _ => {
-                    let allowed = "layout=compact, layout=list, prefix=…, timeout=…, cluster=true";
-                    let what = format!("{name}={value}: allowed is {allowed}");
+                    // Not what it was set to: that may be a password.
+                    let allowed = "layout=compact, layout=list, prefix=…, timeout=…, cluster=true, and for TLS cacert=…, cert=…, key=…";
+                    let what = format!("{name}=…: allowed is {allowed}");
                     return Err(SeenError::Refused { what });
                 }
             }
         }
         let (policy, clock) = (Policy::default(), system_clock());
-        Ok(Options { address, layout, prefix, policy, clock })
+        Ok(Options { address, layout, prefix, policy, clock, wait: None })
     }
 
     /// Live by this policy. All programs that share lists should use the same.
@@ -84,6 +88,22 @@ impl Options {
     /// Another clock than the system's. Clocks of programs that share lists should agree.
     pub fn with_clock(self, clock: Clock) -> Options {
         Options { clock, ..self }
+    }
+
+    /// Have so many replicas acknowledge every change, for lists that must outlive a failover. If
+    /// they do not in time it is [`SeenError::Unacknowledged`], with the answer all the same.
+    pub fn with_wait(self, wait: Wait) -> Options {
+        Options { wait: (wait.replicas > 0).then_some(wait), ..self }
+    }
+
+    /// So long may a call take in all, instead of what the URL says or five seconds.
+    pub fn with_timeout(self, timeout: Duration) -> Options {
+        Options { address: self.address.with_timeout(timeout), ..self }
+    }
+
+    /// Where the server or cluster is, without any password.
+    pub fn address(&self) -> &Address {
+        &self.address
     }
 
     /// How lists lie on the server.
@@ -103,11 +123,17 @@ impl Options {
 }
 
 /// Lists on a server, for threads. Connections are made as they are needed.
+///
+/// A call takes as long as the address says (`timeout=`), or five seconds, and no longer: tries,
+/// pauses and all nodes of a cluster together. What only reads is asked again once where a
+/// connection was lost. A change is not: it tells what was there before, and the second time it
+/// would tell of what the first has done; ids would be lost that nobody was ever given.
 pub struct Redis {
-    pool: Pool,
+    router: Router,
     plan: Plan,
     clock: Clock,
     folds: Folds,
+    wait: Option<Wait>,
 }
 
 impl Redis {
@@ -119,8 +145,19 @@ impl Redis {
     /// The same with a say in how.
     pub fn open_with(options: Options) -> Result<Redis, SeenError> {
         let plan = options.plan();
-        let (pool, clock) = (Pool::new(options.address).map_err(error)?, options.clock);
-        Ok(Redis { pool, plan, clock, folds: Folds::default() })
+        let router = Router::new(options.address, Duration::ZERO);
+        let (clock, wait) = (options.clock, options.wait);
+        Ok(Redis { router, plan, clock, folds: Folds::default(), wait })
+    }
+
+    /// How questions are asked from now on.
+    fn reading(&self) -> RequestOptions {
+        self.router.how().starting_now()
+    }
+
+    /// How changes are made from now on.
+    fn writing(&self) -> RequestOptions {
+        self.router.how().repeatable(false).with_wait(self.wait).starting_now()
     }
 }
 
@@ -134,13 +171,14 @@ impl Backend for Redis {
     }
 
     fn read(&self, owners: &[&[u8]]) -> Result<Vec<View>, SeenError> {
-        let replies = self.pool.ask_again(&self.plan.reading(owners)).map_err(error)?;
+        let replies = self.router.ask(&self.plan.reading(owners), self.reading()).map_err(error)?;
         self.plan.views(owners, replies, self.now())
     }
 
     fn change(&self, changes: &[Change<'_>]) -> Result<Vec<Vec<bool>>, SeenError> {
         let mut changing = Changing::new(&self.plan, changes, self.now());
-        let mut riders = self.folds.take();
+        let (mut riders, how) = (self.folds.take(), self.writing());
+        let mut unacknowledged = None;
         loop {
             let mut wanted = changing.requests()?;
             if wanted.is_empty() {
@@ -149,38 +187,42 @@ impl Backend for Redis {
             let mut requests = std::mem::take(&mut riders);
             let ridden = requests.len();
             requests.append(&mut wanted);
-            let replies = match changing.may_repeat() {
-                true => self.pool.ask_again(&requests),
-                false => self.pool.ask(&requests),
-            };
-            changing.replies(replies.map_err(error)?.split_off(ridden))?;
+            let mut answer = self.router.call(&requests, how).map_err(error)?;
+            changing.replies(answer.replies.split_off(ridden))?;
+            unacknowledged = answer.unacknowledged;
             changing.pause().into_iter().for_each(std::thread::sleep);
         }
         let (known, folds) = changing.end();
         // All is done but the tidying, which may fail.
-        _ = self.pool.ask(&self.folds.leave(&self.plan, folds));
-        Ok(known)
+        _ = self.router.ask(&self.folds.leave(&self.plan, folds), how.with_wait(None));
+        acknowledged(known, unacknowledged)
     }
 
     fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
-        let replies = self.pool.ask(&[self.plan.forgetting(owner)]).map_err(error)?;
-        self.plan.forgotten(&replies)
+        let forgetting = [self.plan.forgetting(owner)];
+        let answer = self.router.call(&forgetting, self.writing()).map_err(error)?;
+        let forgotten = self.plan.forgotten(&answer.replies)?;
+        acknowledged(vec![vec![forgotten]], answer.unacknowledged)?;
+        Ok(forgotten)
     }
 
     fn merge(&self, mut lists: Vec<(&[u8], List)>) -> Result<(), SeenError> {
+        let (reading, writing) = (self.reading(), self.writing());
+        let mut unacknowledged = None;
         for failures in 0..plan::TRIES {
             if failures > 0 {
                 std::thread::sleep(plan::pause(failures));
             }
             let owners: Vec<&[u8]> = lists.iter().map(|(owner, _)| *owner).collect();
-            let replies = self.pool.ask_again(&self.plan.reading(&owners)).map_err(error)?;
+            let replies = self.router.ask(&self.plan.reading(&owners), reading).map_err(error)?;
             let requests = self.plan.merging(&lists, replies, self.now())?;
-            let replies = self.pool.ask(&requests).map_err(error)?;
-            let merged = self.plan.merged(&replies)?;
+            let answer = self.router.call(&requests, writing).map_err(error)?;
+            unacknowledged = unacknowledged.or(answer.unacknowledged);
+            let merged = self.plan.merged(&answer.replies)?;
             let mut merged = merged.into_iter();
             lists.retain(|_| !merged.next().unwrap_or(false));
             if lists.is_empty() {
-                return Ok(());
+                return acknowledged(vec![], unacknowledged).map(drop);
             }
         }
         Err(SeenError::Contended { owner: lists[0].0.to_vec(), tries: plan::TRIES })
@@ -189,10 +231,9 @@ impl Backend for Redis {
     fn each(&self, visit: &mut Visit<'_>) -> Result<(), SeenError> {
         let mut failed = None;
         let glob = self.plan.glob();
-        let scanned = self.pool.scan(&glob, &mut |keys| {
-            if failed.is_none() {
-                failed = self.visit(&keys, visit).err();
-            }
+        let scanned = self.router.scan(&glob, &mut |keys| {
+            failed = self.visit(&keys, visit).err();
+            failed.is_none()
         });
         scanned.map_err(error)?;
         failed.map_or(Ok(()), Err)
@@ -206,7 +247,8 @@ impl Redis {
         if owners.is_empty() {
             return Ok(());
         }
-        let replies = self.pool.ask_again(&self.plan.reading(&owners)).map_err(error)?;
+        let replies =
+            self.router.ask(&self.plan.reading(&owners), self.reading()).map_err(error)?;
         for (owner, view, bytes) in self.plan.found(&owners, replies, now)? {
             visit(owner, view, bytes)?;
         }
@@ -216,7 +258,18 @@ impl Redis {
 
 fn error(error: LinkError) -> SeenError {
     match error {
-        LinkError::Away { .. } => SeenError::Away { what: error.to_string() },
+        error if error.is_of_the_moment() => SeenError::Away { what: error.to_string() },
         error => SeenError::Refused { what: error.to_string() },
+    }
+}
+
+/// The answer; in an error where fewer replicas have what it tells of than must.
+fn acknowledged(
+    known: Vec<Vec<bool>>,
+    unacknowledged: Option<LinkError>,
+) -> Result<Vec<Vec<bool>>, SeenError> {
+    match unacknowledged {
+        None => Ok(known),
+        Some(error) => Err(SeenError::Unacknowledged { what: error.to_string(), known }),
     }
 }

@@ -30,7 +30,11 @@ pub struct Seen<B> {
     backend: B,
     fail_open: bool,
     failures: AtomicU64,
+    told: Option<Told>,
 }
+
+/// Is told of the first call that fails open.
+type Told = Box<dyn Fn(&SeenError) + Send + Sync>;
 
 /// A whole store in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -50,13 +54,22 @@ pub struct StoreStats {
 impl<B: Backend> Seen<B> {
     /// The lists of this backend.
     pub fn new(backend: B) -> Seen<B> {
-        Seen { backend, fail_open: false, failures: AtomicU64::new(0) }
+        Seen { backend, fail_open: false, failures: AtomicU64::new(0), told: None }
     }
 
-    /// When the store is away, show rather than hide: nothing counts as seen and marks are let
-    /// go, instead of an error. [`failures`](Seen::failures) counts them.
+    /// When the store cannot be reached now, show rather than hide: nothing counts as seen and
+    /// marks are let go, instead of an error. [`failures`](Seen::failures) counts them.
+    ///
+    /// This is for what passes: a server that is down, starting, busy or failing over
+    /// ([`SeenError::Away`]). What somebody must mend, a wrong password, certificate or address,
+    /// stays an error.
     pub fn with_fail_open(self, fail_open: bool) -> Seen<B> {
         Seen { fail_open, ..self }
+    }
+
+    /// Be told why, the first time that a call fails open.
+    pub fn when_failing_open(self, tell: impl Fn(&SeenError) + Send + Sync + 'static) -> Seen<B> {
+        Seen { told: Some(Box::new(tell)), ..self }
     }
 
     /// Calls that failed open so far.
@@ -248,8 +261,12 @@ impl<B: Backend> Seen<B> {
     /// Nothing instead of an error, where the store is away and we fail open.
     fn open<T>(&self, answer: Result<T, SeenError>) -> Result<Option<T>, SeenError> {
         match answer {
-            Err(SeenError::Away { .. }) if self.fail_open => {
-                self.failures.fetch_add(1, Ordering::Relaxed);
+            Err(error @ SeenError::Away { .. }) if self.fail_open => {
+                if self.failures.fetch_add(1, Ordering::Relaxed) == 0
+                    && let Some(tell) = &self.told
+                {
+                    tell(&error);
+                }
                 Ok(None)
             }
             answer => answer.map(Some),

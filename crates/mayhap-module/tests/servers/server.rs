@@ -162,6 +162,13 @@ impl Server {
         _ = self.process.wait();
     }
 
+    /// `-STOP`: it holds its connections and answers nothing; `-CONT`: as before.
+    #[allow(dead_code, reason = "for the tests of other crates")]
+    pub fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").arg(signal).arg(self.process.id().to_string()).status();
+        assert!(sent.unwrap().success());
+    }
+
     pub fn is_alive(&mut self) -> bool {
         self.process.try_wait().unwrap().is_none()
     }

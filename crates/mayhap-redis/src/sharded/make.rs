@@ -2,7 +2,7 @@
 
 use super::{Shard, Sharded};
 use crate::claim::{Claim, Claimed};
-use crate::filters::{refusal, shown};
+use crate::filters::{check_key, refusal, shown};
 use crate::identity::{FilterId, Mark};
 use crate::router::{How, Order};
 use crate::slot::{shard_key, slot_of};
@@ -211,7 +211,8 @@ impl Sharded {
 
 /// Braces in the name would decide the slot of every shard.
 pub(super) fn check_name(name: &[u8]) -> Result<(), FilterError> {
-    if name.is_empty() || name.contains(&b'{') {
+    check_key(name)?;
+    if name.contains(&b'{') {
         return Err(FilterError::Name { got: shown(name) });
     }
     Ok(())

@@ -15,6 +15,7 @@ mod server;
 mod cluster;
 mod identity;
 mod loading;
+mod outages;
 mod shards;
 mod transfer;
 

@@ -6,7 +6,6 @@ use super::lists::Try;
 use super::plan::{self, Plan};
 use crate::SeenError;
 use crate::backend::Change;
-use crate::list::Deed;
 use crate::policy::Seconds;
 use crate::record;
 use mayhap_redis::{Reply, Request};
@@ -105,11 +104,6 @@ impl<'a> Changing<'a> {
         let Stage::Trying { tries, open, .. } = &self.stage else { return None };
         let failures = open.iter().map(|at| tries[*at].failures()).max();
         failures.filter(|failures| *failures > 0).map(plan::pause)
-    }
-
-    /// Whether asking twice does no more than asking once.
-    pub fn may_repeat(&self) -> bool {
-        self.changes.iter().all(|change| change.deed == Deed::Mark)
     }
 
     /// Which ids were known before, and what is due now that it is done.

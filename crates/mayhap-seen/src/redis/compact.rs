@@ -49,9 +49,8 @@ fn room_for_entries(body_bytes: usize) -> usize {
 }
 
 pub(super) fn reading(plan: &Plan, owner: &[u8]) -> Request {
-    let mut get = cmd("GET");
-    get.arg(plan.key(owner));
-    Request::command(get)
+    let key = plan.key(owner);
+    Request::about(&key, cmd("GET").arg(&key))
 }
 
 /// The list and its bytes on the server.

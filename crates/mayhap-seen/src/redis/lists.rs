@@ -55,8 +55,9 @@ pub(super) fn reading(plan: &Plan, owner: &[u8]) -> [Request; 2] {
     let key = plan.key(owner);
     let (mut range, mut get) = (cmd("LRANGE"), cmd("GET"));
     range.arg(key.as_slice()).arg(0).arg(plan.policy.slices() - 1);
-    get.arg(offers_key(&key));
-    [Request::command(range), Request::command(get)]
+    let offers = offers_key(&key);
+    get.arg(&offers);
+    [Request::about(&key, &range), Request::about(&offers, &get)]
 }
 
 /// How things stand: the elements, and the offers as they lie.

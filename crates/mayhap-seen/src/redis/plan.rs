@@ -148,7 +148,7 @@ impl Plan {
         if self.layout == Layout::List {
             del.arg(lists::offers_key(&key));
         }
-        Request::command(del)
+        Request::about(&key, &del)
     }
 
     pub fn forgotten(&self, replies: &[Reply]) -> Result<bool, SeenError> {

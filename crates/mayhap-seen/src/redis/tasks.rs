@@ -3,7 +3,7 @@
 use super::changing::Changing;
 use super::folds::Folds;
 use super::plan::{Plan, TRIES, pause};
-use super::{Options, error};
+use super::{Options, Wait, acknowledged, error};
 use crate::SeenError;
 use crate::backend::Clock;
 use crate::call::{Call, check_owner, hash_ids};
@@ -12,8 +12,9 @@ use crate::policy::{Policy, Seconds};
 use crate::record;
 use crate::seen::{owners, taken, unseen_in};
 use crate::view::View;
-use mayhap_redis::AsyncPool;
+use mayhap_redis::{AsyncRouter, RequestOptions};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Who has seen what, for async programs: [`Seen`](crate::Seen) on Redis, with the same promises.
 ///
@@ -31,30 +32,39 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone)]
 pub struct AsyncSeen {
-    pool: AsyncPool,
+    router: AsyncRouter,
     plan: Plan,
     clock: Clock,
+    wait: Option<Wait>,
     fail_open: bool,
+    failures: Arc<AtomicU64>,
     folds: Arc<Folds>,
 }
 
 impl AsyncSeen {
-    /// Lists at this URL, by the default policy.
+    /// Lists at this URL, by the default policy. Nothing is connected before the first question.
     pub async fn open(url: &str) -> Result<AsyncSeen, SeenError> {
         AsyncSeen::open_with(Options::parse(url)?).await
     }
 
     /// The same with a say in how.
     pub async fn open_with(options: Options) -> Result<AsyncSeen, SeenError> {
-        let (plan, clock) = (options.plan(), options.clock);
-        let pool = AsyncPool::new(options.address).await.map_err(error)?;
-        Ok(AsyncSeen { pool, plan, clock, fail_open: false, folds: Arc::default() })
+        let (plan, clock, wait) = (options.plan(), options.clock, options.wait);
+        let router = AsyncRouter::new(options.address);
+        let (failures, folds) = (Arc::default(), Arc::default());
+        Ok(AsyncSeen { router, plan, clock, wait, fail_open: false, failures, folds })
     }
 
-    /// When the server is away, show rather than hide: nothing counts as seen and marks are let
-    /// go, instead of an error.
+    /// When the server cannot be reached now, show rather than hide: nothing counts as seen and
+    /// marks are let go, instead of an error. [`failures`](AsyncSeen::failures) counts them. What
+    /// somebody must mend, a wrong password or certificate, stays an error.
     pub fn with_fail_open(self, fail_open: bool) -> AsyncSeen {
         AsyncSeen { fail_open, ..self }
+    }
+
+    /// Calls that failed open so far, of all clones together.
+    pub fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
     }
 
     /// The rules lists live by.
@@ -126,8 +136,11 @@ impl AsyncSeen {
     /// See [`Seen::forget`](crate::Seen::forget).
     pub async fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
         check_owner(self.policy(), owner)?;
-        let replies = self.pool.ask(&[self.plan.forgetting(owner)]).await.map_err(error)?;
-        self.plan.forgotten(&replies)
+        let forgetting = [self.plan.forgetting(owner)];
+        let answer = self.router.call(&forgetting, self.writing()).await.map_err(error)?;
+        let forgotten = self.plan.forgotten(&answer.replies)?;
+        acknowledged(vec![vec![forgotten]], answer.unacknowledged)?;
+        Ok(forgotten)
     }
 
     /// See [`Seen::explain`](crate::Seen::explain).
@@ -150,15 +163,16 @@ impl AsyncSeen {
             return Ok(());
         }
         let lists = [(owner, list)];
+        let (reading, writing) = (self.router.how().starting_now(), self.writing());
         for failures in 0..TRIES {
             if failures > 0 {
                 tokio::time::sleep(pause(failures)).await;
             }
-            let replies = self.pool.ask(&self.plan.reading(&[owner])).await.map_err(error)?;
-            let requests = self.plan.merging(&lists, replies, now)?;
-            let replies = self.pool.ask(&requests).await.map_err(error)?;
-            if self.plan.merged(&replies)? == [true] {
-                return Ok(());
+            let asked = self.router.ask(&self.plan.reading(&[owner]), reading).await;
+            let requests = self.plan.merging(&lists, asked.map_err(error)?, now)?;
+            let answer = self.router.call(&requests, writing).await.map_err(error)?;
+            if self.plan.merged(&answer.replies)? == [true] {
+                return acknowledged(vec![], answer.unacknowledged).map(drop);
             }
         }
         Err(SeenError::Contended { owner: owner.to_vec(), tries: TRIES })
@@ -170,8 +184,14 @@ impl AsyncSeen {
     }
 
     async fn read(&self, owners: &[&[u8]]) -> Result<Vec<View>, SeenError> {
-        let replies = self.pool.ask(&self.plan.reading(owners)).await.map_err(error)?;
+        let how = self.router.how();
+        let replies = self.router.ask(&self.plan.reading(owners), how).await.map_err(error)?;
         self.plan.views(owners, replies, (self.clock)())
+    }
+
+    /// How changes are made from now on.
+    fn writing(&self) -> RequestOptions {
+        self.router.how().repeatable(false).with_wait(self.wait).starting_now()
     }
 
     async fn take<'a, I: AsRef<[u8]>>(
@@ -199,7 +219,8 @@ impl AsyncSeen {
     ) -> Result<Option<Vec<Vec<bool>>>, SeenError> {
         let changes: Vec<_> = calls.iter().map(|call| call.change(deed.clone())).collect();
         let mut changing = Changing::new(&self.plan, &changes, (self.clock)());
-        let mut riders = self.folds.take();
+        let (mut riders, how) = (self.folds.take(), self.writing());
+        let mut unacknowledged = None;
         loop {
             let mut wanted = changing.requests()?;
             if wanted.is_empty() {
@@ -208,8 +229,11 @@ impl AsyncSeen {
             let mut requests = std::mem::take(&mut riders);
             let ridden = requests.len();
             requests.append(&mut wanted);
-            match self.pool.ask(&requests).await {
-                Ok(mut replies) => changing.replies(replies.split_off(ridden))?,
+            match self.router.call(&requests, how).await {
+                Ok(mut answer) => {
+                    changing.replies(answer.replies.split_off(ridden))?;
+                    unacknowledged = answer.unacknowledged;
+                }
                 Err(link) => return self.open_if_away(Err(error(link))),
             }
             if let Some(pause) = changing.pause() {
@@ -218,14 +242,18 @@ impl AsyncSeen {
         }
         let (known, folds) = changing.end();
         // All is done but the tidying, which may fail.
-        _ = self.pool.ask(&self.folds.leave(&self.plan, folds)).await;
-        Ok(Some(known))
+        let tidying = self.folds.leave(&self.plan, folds);
+        _ = self.router.ask(&tidying, how.with_wait(None)).await;
+        acknowledged(known, unacknowledged).map(Some)
     }
 
     /// Nothing instead of an error, where the server is away and we fail open.
     fn open_if_away<T>(&self, answer: Result<T, SeenError>) -> Result<Option<T>, SeenError> {
         match answer {
-            Err(SeenError::Away { .. }) if self.fail_open => Ok(None),
+            Err(SeenError::Away { .. }) if self.fail_open => {
+                self.failures.fetch_add(1, Ordering::Relaxed);
+                Ok(None)
+            }
             answer => answer.map(Some),
         }
     }

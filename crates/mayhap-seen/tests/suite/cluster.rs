@@ -1,6 +1,6 @@
 //! A cluster of three masters and their replicas, and one of them dying.
 
-use crate::server::{Make, free_port};
+use crate::server::{Make, free_port, signal};
 use mayhap_redis::redis::{Client, Connection, cmd};
 use mayhap_seen::Seen;
 use mayhap_seen::redis::Redis;
@@ -8,10 +8,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-struct Node {
-    port: u16,
+pub struct Node {
+    pub port: u16,
     child: Child,
     _dir: tempfile::TempDir,
+    password: Option<String>,
 }
 
 impl Drop for Node {
@@ -23,6 +24,11 @@ impl Drop for Node {
 
 impl Node {
     fn start(program: &Path) -> Node {
+        Node::start_with(program, None, &[])
+    }
+
+    /// With a password of its own, and more arguments.
+    pub fn start_with(program: &Path, password: Option<&str>, args: &[String]) -> Node {
         // The bus needs the port 10000 above.
         let port = std::iter::repeat_with(free_port).find(|port| *port < 50_000).unwrap();
         let dir = tempfile::tempdir().unwrap();
@@ -32,22 +38,43 @@ impl Node {
             .args(["--repl-diskless-sync-delay", "0", "--cluster-replica-validity-factor", "0"])
             .arg("--dir")
             .arg(dir.path())
+            .args(password.iter().flat_map(|password| ["--requirepass", password]))
+            .args(args)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let node = Node { port, child, _dir: dir };
+        let password = password.map(str::to_owned);
+        let node = Node { port, child, _dir: dir, password };
         wait("a node to answer", || node.try_connection().is_some());
         node
     }
 
     fn try_connection(&self) -> Option<Connection> {
-        let client = Client::open(format!("redis://127.0.0.1:{}", self.port)).unwrap();
+        let client = Client::open(format!("redis://{}127.0.0.1:{}", self.login(), self.port));
+        let client = client.unwrap();
         client.get_connection_with_timeout(Duration::from_secs(1)).ok()
     }
 
-    fn connection(&self) -> Connection {
+    fn login(&self) -> String {
+        self.password.as_ref().map_or(String::new(), |password| format!(":{password}@"))
+    }
+
+    /// Host and port as in an address, with its login.
+    pub fn host(&self) -> String {
+        format!("{}127.0.0.1:{}", self.login(), self.port)
+    }
+
+    pub fn stop(&self) {
+        signal(&self.child, "-STOP");
+    }
+
+    pub fn resume(&self) {
+        signal(&self.child, "-CONT");
+    }
+
+    pub fn connection(&self) -> Connection {
         self.try_connection().unwrap()
     }
 
@@ -62,7 +89,7 @@ impl Node {
     }
 }
 
-fn wait(what: &str, mut until: impl FnMut() -> bool) {
+pub fn wait(what: &str, mut until: impl FnMut() -> bool) {
     let patience = Instant::now() + Duration::from_secs(60);
     while !until() {
         assert!(Instant::now() < patience, "waited in vain for {what}");
@@ -72,15 +99,7 @@ fn wait(what: &str, mut until: impl FnMut() -> bool) {
 
 fn cluster(program: &Path) -> Vec<Node> {
     let nodes: Vec<Node> = (0..6).map(|_| Node::start(program)).collect();
-    for node in &nodes[1..] {
-        let mut first = nodes[0].connection();
-        cmd("CLUSTER").arg("MEET").arg("127.0.0.1").arg(node.port).exec(&mut first).unwrap();
-    }
-    for (node, (first, last)) in nodes.iter().zip([(0, 5460), (5461, 10_922), (10_923, 16_383)]) {
-        let mut connection = node.connection();
-        cmd("CLUSTER").arg("ADDSLOTSRANGE").arg(first).arg(last).exec(&mut connection).unwrap();
-    }
-    wait("all to know each other", || nodes.iter().all(|node| node.knows("cluster_known_nodes:6")));
+    join(&nodes);
     for (master, replica) in nodes[..3].iter().zip(&nodes[3..]) {
         let id: String = cmd("CLUSTER").arg("MYID").query(&mut master.connection()).unwrap();
         let replicate = || cmd("CLUSTER").arg("REPLICATE").arg(&id).exec(&mut replica.connection());
@@ -88,6 +107,33 @@ fn cluster(program: &Path) -> Vec<Node> {
     }
     wait("the cluster to stand", || nodes.iter().all(|node| node.knows("cluster_state:ok")));
     wait("the replicas to follow", || nodes[3..].iter().all(Node::is_replicating));
+    nodes
+}
+
+/// The first three have the slots; all know each other.
+pub fn join(nodes: &[Node]) {
+    for node in &nodes[1..] {
+        let mut first = nodes[0].connection();
+        cmd("CLUSTER").arg("MEET").arg("127.0.0.1").arg(node.port).exec(&mut first).unwrap();
+    }
+    let slots = match nodes.len() {
+        1 => vec![(0, 16_383)],
+        _ => vec![(0, 5460), (5461, 10_922), (10_923, 16_383)],
+    };
+    for (node, (first, last)) in nodes.iter().zip(slots) {
+        let mut connection = node.connection();
+        cmd("CLUSTER").arg("ADDSLOTSRANGE").arg(first).arg(last).exec(&mut connection).unwrap();
+    }
+    let known = format!("cluster_known_nodes:{}\r", nodes.len());
+    wait("all to know each other", || nodes.iter().all(|node| node.knows(&known)));
+    wait("the cluster to stand", || nodes.iter().all(|node| node.knows("cluster_state:ok")));
+}
+
+/// Three primaries without replicas, who take long to notice that one is missing.
+pub fn bare(program: &Path) -> Vec<Node> {
+    let args = ["--cluster-node-timeout", "60000"].map(str::to_owned);
+    let nodes: Vec<Node> = (0..3).map(|_| Node::start_with(program, None, &args)).collect();
+    join(&nodes);
     nodes
 }
 

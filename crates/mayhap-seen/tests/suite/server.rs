@@ -135,3 +135,24 @@ impl Drop for Server {
         _ = self.child.wait();
     }
 }
+
+/// SIGSTOP and SIGCONT: a process that is there, takes connections and does nothing.
+pub fn signal(child: &Child, signal: &str) {
+    let sent = Command::new("kill").arg(signal).arg(child.id().to_string()).status();
+    assert!(sent.unwrap().success());
+}
+
+impl Server {
+    /// Go on without doing anything.
+    pub fn stop(&self) {
+        signal(&self.child, "-STOP");
+    }
+
+    /// Restart it with these arguments beside its own, without waiting for an answer.
+    pub fn restart_with(&mut self, args: &[&str]) {
+        self.kill();
+        let more = args.iter().map(ToString::to_string);
+        let args: Vec<String> = self.args.iter().cloned().chain(more).collect();
+        self.child = spawn(&self.program, self.port, self.dir.path(), &args);
+    }
+}

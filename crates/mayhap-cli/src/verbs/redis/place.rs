@@ -97,10 +97,11 @@ impl Place {
         for (name, value) in rest {
             match name.as_str() {
                 "prefix" => prefix = value,
+                // Not what it was set to: that may be a password.
                 other => {
                     return Err(refuse(
-                        format!("?{other}={value}: servers of filters know nothing of that"),
-                        "there are ?prefix=, ?timeout= and ?cluster=true",
+                        format!("?{other}=…: servers of filters know nothing of that"),
+                        "there are ?prefix=, ?timeout=, ?cluster=true, and for TLS ?cacert=, ?cert= and ?key=",
                     ));
                 }
             }

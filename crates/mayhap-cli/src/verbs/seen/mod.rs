@@ -13,7 +13,9 @@ use crate::{print, usage};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use ids::{IdArgs, OneId, bytes};
+use mayhap_seen::SeenError;
 use serde_json::json;
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
@@ -210,7 +212,15 @@ fn ask(
     creates: bool,
 ) -> anyhow::Result<Exit> {
     let Some(all) = ids::all(&ids.ids)? else { return Ok(usage::help("seen")) };
-    let found = find(&store.open(creates)?, &bytes(&ids.owner), &all)?;
+    let found = find(&store.open(creates)?, &bytes(&ids.owner), &all);
+    // Ids that are marked are this caller's, whoever else has acknowledged them or not.
+    let (found, unacknowledged) = match found {
+        Ok(found) => (found, None),
+        Err(error) => match given(&all, &error) {
+            Some(found) => (found, Some(error)),
+            None => return Err(error),
+        },
+    };
     if !globals.quiet {
         let mut text = vec![];
         for id in &found {
@@ -226,7 +236,15 @@ fn ask(
         let mut out = std::io::stdout().lock();
         out.write_all(&text).and_then(|()| out.flush()).context("writing to standard output")?;
     }
-    Ok(Exit::of(!found.is_empty()))
+    unacknowledged.map_or(Ok(Exit::of(!found.is_empty())), Err)
+}
+
+/// The ids that a call was given although too few replicas have acknowledged it: each once.
+fn given(all: &[Vec<u8>], error: &anyhow::Error) -> Option<Vec<Vec<u8>>> {
+    let Some(SeenError::Unacknowledged { known, .. }) = error.downcast_ref() else { return None };
+    let mut met = HashSet::new();
+    let unseen = all.iter().zip(known.first()?).filter(|(_, known)| !**known);
+    Some(unseen.map(|(id, _)| id).filter(|id| met.insert(*id)).cloned().collect())
 }
 
 impl Explain {

@@ -1,20 +1,27 @@
 //! Where lists are kept: a file or a server, named by `--store`.
 
 use crate::exit::refuse;
+use crate::print;
 use clap::Args;
 use mayhap_seen::embedded::{self, Embedded};
-use mayhap_seen::redis::{self, Redis};
+use mayhap_seen::redis::{self, Redis, Wait};
 use mayhap_seen::{Backend, Policy, Seen};
 use std::path::Path;
+use std::time::Duration;
 
 /// Lists, wherever they are.
 pub type Lists = Seen<Box<dyn Backend>>;
 
+/// Replicas may take so long, within the time of the call.
+const WAIT_WITHIN: Duration = Duration::from_secs(5);
+
 /// Where lists are kept, and by which rules.
 #[derive(Args)]
 pub struct StoreArgs {
-    /// A file, or redis://host:port/db?layout=compact|list&prefix=…; redis+cluster:// for a cluster
-    #[arg(long, short, value_name = "STORE", env = "MAYHAP_SEEN_STORE")]
+    /// A file, or redis://host:port/db?layout=compact|list&prefix=…; redis+cluster:// for a cluster,
+    /// rediss:// for TLS, ?timeout=SECONDS for how long a call may take
+    // Not shown with its value: it may have a password in it.
+    #[arg(long, short, value_name = "STORE", env = "MAYHAP_SEEN_STORE", hide_env_values = true)]
     store: String,
 
     /// How much is kept and for how long: slices=5,ids=1000,rate=0.001,idle=5d (the default), or
@@ -22,9 +29,15 @@ pub struct StoreArgs {
     #[arg(long, value_name = "POLICY")]
     policy: Option<Policy>,
 
-    /// If the server is away, count nothing as seen instead of failing
+    /// If the server cannot be reached now, count nothing as seen instead of failing, and say so;
+    /// a wrong password or certificate stays an error
     #[arg(long)]
     fail_open: bool,
+
+    /// How many replicas must have what is changed; if they have not in time it is done all the
+    /// same, and the exit code is 2
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    wait_replicas: u32,
 }
 
 impl StoreArgs {
@@ -35,12 +48,19 @@ impl StoreArgs {
             if let Some(policy) = self.policy {
                 options = options.with_policy(policy);
             }
-            Box::new(Redis::open_with(options)?)
+            let wait = Wait { replicas: self.wait_replicas, within: WAIT_WITHIN };
+            Box::new(Redis::open_with(options.with_wait(wait))?)
         } else {
             let path = Path::new(&self.store);
+            if self.wait_replicas > 0 {
+                return Err(refuse(
+                    format!("{}: a file has no replicas", path.display()),
+                    "leave out --wait-replicas: what a file has acknowledged is on the disk",
+                ));
+            }
             if !creates && !path.exists() {
                 return Err(refuse(
-                    format!("{}: no such store", path.display()),
+                    format!("{}: no such store", mayhap_redis::redacted(&self.store)),
                     "`mayhap seen mark` makes one; is the name right?",
                 ));
             }
@@ -50,6 +70,12 @@ impl StoreArgs {
             }
             Box::new(Embedded::open_with(path, options)?)
         };
-        Ok(Seen::new(backend).with_fail_open(self.fail_open))
+        let seen = Seen::new(backend).with_fail_open(self.fail_open);
+        Ok(seen.when_failing_open(|error| {
+            print::warning(
+                &error.to_string(),
+                Some("so nothing counts as seen, and no mark is kept"),
+            );
+        }))
     }
 }

@@ -1,0 +1,66 @@
+//! Changes that replicas must have.
+
+use crate::cluster;
+use crate::server::{Make, Server};
+use mayhap_redis::redis::cmd;
+use mayhap_seen::redis::{AsyncSeen, Options, Redis, Wait};
+use mayhap_seen::{Seen, SeenError};
+use std::time::Duration;
+
+#[test]
+fn changes_wait_for_replicas_and_tell_if_they_do_not_come() {
+    for make in [Make::Redis, Make::Valkey] {
+        let Some(primary) = Server::start_a(make, &["--repl-diskless-sync-delay", "0"]) else {
+            continue;
+        };
+        let mut replica = Server::start_a(make, &[]).unwrap();
+        let port = primary.port;
+        cmd("REPLICAOF").arg("127.0.0.1").arg(port).exec(&mut replica.connection()).unwrap();
+        let follows = || {
+            let info: String =
+                cmd("INFO").arg("replication").query(&mut replica.connection()).unwrap();
+            info.contains("master_link_status:up")
+        };
+        cluster::wait("the replica to follow", follows);
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        let stores = ["compact", "list"].map(|layout| {
+            let url = format!("{}?layout={layout}&prefix={layout}:", primary.url());
+            // Long, for a machine that is busy; what is waited for in vain takes as long.
+            let wait = Wait { replicas: 1, within: Duration::from_secs(2) };
+            let options = || Options::parse(&url).unwrap().with_wait(wait);
+            let tasks = runtime.block_on(AsyncSeen::open_with(options())).unwrap();
+            (Seen::new(Redis::open_with(options()).unwrap()), tasks, layout)
+        });
+        for (seen, tasks, layout) in &stores {
+            for n in 0..20 {
+                let owner = format!("user-{n}");
+                assert_eq!(seen.mark_unseen(owner.as_bytes(), &["a", "b"]).unwrap().len(), 2);
+                let keys: u64 = cmd("EXISTS")
+                    .arg(format!("{layout}:{owner}"))
+                    .query(&mut replica.connection())
+                    .unwrap();
+                assert_eq!(keys, 1, "acknowledged, so the replica has it");
+            }
+            assert_eq!(runtime.block_on(tasks.mark(b"task", &["a"])).unwrap(), 1);
+            assert_eq!(
+                seen.mark_many(&[(&b"m1"[..], &["a"][..]), (b"m2", &["a"])]).unwrap(),
+                [1, 1]
+            );
+        }
+        replica.kill();
+        for (seen, tasks, layout) in &stores {
+            // The ids are this caller's all the same, and the error has them.
+            let error = seen.mark_unseen(b"user-1", &["b", "c"]).unwrap_err();
+            let SeenError::Unacknowledged { known, what } = &error else { panic!("{error:?}") };
+            assert_eq!(*known, [[true, false]], "{layout}");
+            assert!(what.contains("no replica"), "{what}");
+            assert!(seen.unseen(b"user-1", &["c"]).unwrap().is_empty(), "{layout}: it was done");
+            let error = runtime.block_on(tasks.mark(b"task", &["z"])).unwrap_err();
+            assert!(matches!(error, SeenError::Unacknowledged { .. }), "{error:?}");
+            // Not an outage: nothing is failed open, and reads go on.
+            let error = runtime.block_on(tasks.clone().with_fail_open(true).mark(b"task", &["y"]));
+            assert!(matches!(error, Err(SeenError::Unacknowledged { .. })), "{error:?}");
+            assert!(runtime.block_on(tasks.unseen(b"task", &["y", "z"])).unwrap().is_empty());
+        }
+    }
+}
