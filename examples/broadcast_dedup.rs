@@ -17,7 +17,7 @@ use std::io;
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-const WINDOW_SECONDS: u64 = 60;
+const MINUTE: Duration = Duration::from_secs(60);
 const GENERATIONS: u32 = 4;
 
 struct Answered {
@@ -25,19 +25,20 @@ struct Answered {
 }
 
 impl Answered {
-    /// For so many senders a minute, even if they come all at once: a generation has room for
-    /// its share of the capacity, and a storm does not spread over the minute.
+    /// For so many senders a minute, even if they come all at once: a generation that gets more
+    /// than its share grows, and gives the memory back when it is forgotten.
     fn new(senders: u64) -> Result<Answered, SpecError> {
-        let window = Window::span(WINDOW_SECONDS, GENERATIONS);
-        let spec = Spec::new(u64::from(GENERATIONS) * senders, 0.001)?;
+        let window = Window::time(MINUTE, GENERATIONS);
+        let spec = Spec::new(senders, 0.001)?;
         Ok(Answered { senders: Windowed::new(spec, window)? })
     }
 
-    /// Whether to answer this sender now. A question is known by who asks and what.
-    fn should_answer(&mut self, sender: &str, question: u64, now_seconds: u64) -> bool {
+    /// Whether to answer this sender now, so long after the start. A question is known by who asks
+    /// and what.
+    fn should_answer(&mut self, sender: &str, question: u64, now: Duration) -> bool {
         let mut key = question.to_le_bytes().to_vec(); // 8 bytes, so no two pairs look alike
         key.extend_from_slice(sender.as_bytes());
-        self.senders.insert(&key, now_seconds)
+        self.senders.insert(&key, now)
     }
 }
 
@@ -50,7 +51,7 @@ fn serve(socket: &UdpSocket, answered: &mut Answered) -> io::Result<(u64, u64)> 
         match socket.recv_from(&mut question) {
             Ok((8, sender)) => {
                 heard += 1;
-                let (question, now) = (u64::from_le_bytes(question), start.elapsed().as_secs());
+                let (question, now) = (u64::from_le_bytes(question), start.elapsed());
                 if answered.should_answer(&sender.to_string(), question, now) {
                     socket.send_to(b"here", sender)?;
                     given += 1;
@@ -110,13 +111,16 @@ mod tests {
     #[test]
     fn it_remembers_a_minute_and_forgets_soon_after() -> Result<(), SpecError> {
         let mut answered = Answered::new(1_000)?;
+        let at = Duration::from_secs;
         for second in 0..60 {
-            assert_eq!(answered.should_answer("10.0.0.1:53", 1, second), second == 0);
+            assert_eq!(answered.should_answer("10.0.0.1:53", 1, at(second)), second == 0);
         }
-        assert!(answered.should_answer("10.0.0.1:53", 2, 59), "another question");
-        assert!(answered.should_answer("10.0.0.1:53", 1, 200), "forgotten");
-        let new =
-            (0..1_000).filter(|i| answered.should_answer(&format!("10.1.{i}"), 1, 210)).count();
+        assert!(answered.should_answer("10.0.0.1:53", 2, at(59)), "another question");
+        assert!(answered.should_answer("10.0.0.1:53", 1, at(200)), "forgotten");
+        let mut new = 0;
+        for i in 0..1_000 {
+            new += u32::from(answered.should_answer(&format!("10.1.{i}"), 1, at(210)));
+        }
         assert!(new > 990, "{new} of 1000");
         Ok(())
     }

@@ -3,7 +3,7 @@
 
 use crate::mix::splitmix;
 use mayhap::{
-    Blocked, Classic, Contains, Counting, Hash, Insert, Scalable, Spec, Window, Windowed,
+    Blocked, Classic, Contains, Counting, Hash, Insert, Moment, Scalable, Spec, Window, Windowed,
 };
 
 /// Keys in the filters.
@@ -65,7 +65,7 @@ fn small(target: f64) -> Spec {
 fn turned(spec: Spec) -> Windowed {
     let mut windowed = Windowed::new(spec, Window::last_keys(4)).expect("memory for a filter");
     let hashes: Vec<Hash> = (0..2 * KEYS).map(member).collect();
-    windowed.insert_batch(&hashes, 0);
+    windowed.insert_batch(&hashes, Moment::LAST);
     windowed
 }
 
@@ -74,7 +74,7 @@ fn at_once(spec: Spec) -> Windowed {
     let window = Window::span(3_600_000, 4);
     let mut windowed = Windowed::new(spec, window).expect("memory for a filter");
     let hashes: Vec<Hash> = (0..KEYS).map(member).collect();
-    windowed.insert_batch(&hashes, 1_000_000_000);
+    windowed.insert_batch(&hashes, Moment::ticks(1_000_000_000));
     windowed
 }
 

@@ -3,7 +3,7 @@
 use crate::filter_file::FilterFile;
 use crate::foreign::ForeignFile;
 use mayhap::format::Section;
-use mayhap::{AnyFilter, Contains, Decider, Native};
+use mayhap::{AnyFilter, Contains, Decider, Moment, Native};
 use mayhap_redis::{FilterError, Sharded};
 use mayhap_store::exact::{ExactSet, Hashing128};
 use mayhap_store::keys::{Collecting, Hashes, KeyBytes, Task};
@@ -159,7 +159,11 @@ impl Task for Asking<'_> {
                     Contains::contains_batch(bitmap, ids, answers);
                 }
                 (Asked::Ours(filter), Some(lane)) => {
-                    let asked = filter.contains_batch_at(&hashes[*lane], self.now_ms, answers);
+                    let asked = filter.contains_batch_at(
+                        &hashes[*lane],
+                        Moment::ticks(self.now_ms),
+                        answers,
+                    );
                     // Only exact sets refuse hashes, and they have no lane.
                     debug_assert!(asked.is_ok());
                 }

@@ -1,11 +1,17 @@
 //! The time, for files that remember it and windows that forget by it.
 
+use mayhap::Moment;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Milliseconds since 1970: the ticks of every window of time that this program makes.
 pub fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The same as a window takes it.
+pub fn now() -> Moment {
+    Moment::ticks(now_ms())
 }
 
 /// Seconds since 1970, as files note when they were made.

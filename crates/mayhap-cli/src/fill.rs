@@ -1,9 +1,9 @@
 //! Putting keys into filters: hashed on all threads, and set on all of them where a kind can.
 
 use crate::budget::MaxMemory;
-use crate::clock::now_ms;
+use crate::clock::now;
 use mayhap::sizing::Layer;
-use mayhap::{AnyFilter, Bitmap, Hash, Native, Scalable, SharedClassic};
+use mayhap::{AnyFilter, Bitmap, Hash, Moment, Native, Scalable, SharedClassic};
 use mayhap_store::keys::{Hashes, Hashing, Reading, Tally, Task};
 use std::ops::ControlFlow;
 
@@ -47,7 +47,7 @@ pub fn fill(filter: AnyFilter, reading: &Reading, memory: MaxMemory) -> anyhow::
             let scheme = filter.scheme().unwrap_or_default();
             let tally = insert_in_order(scheme, reading, |hashes| {
                 check_burst(&filter, hashes.len() as u64, memory)?;
-                filter.insert_batch_at(hashes, now_ms())?;
+                filter.insert_batch_at(hashes, now())?;
                 Ok(())
             })?;
             (filter, tally)
@@ -150,7 +150,7 @@ pub fn check_burst(filter: &AnyFilter, more: u64, memory: MaxMemory) -> anyhow::
     match window.next_layer() {
         Some(next) if window.room_before_growth() < more => {
             let bytes = window.bytes().saturating_add(next.shape.bits() / 8);
-            memory.check(bytes, window.keys(0).saturating_add(more))
+            memory.check(bytes, window.keys(Moment::LAST).saturating_add(more))
         }
         _ => Ok(()),
     }

@@ -1,6 +1,6 @@
 //! The one place where a filter's file is opened: to be asked, or to be changed.
 
-use crate::clock::{date, now_ms};
+use crate::clock::{date, now};
 use crate::numbers::spoken;
 use crate::print;
 use crate::secret::KeyFile;
@@ -53,7 +53,7 @@ pub fn load(
 /// wrong, and a key added now would make the difference last.
 fn warn_of_jump(filter: &AnyFilter, path: &Path) {
     let AnyFilter::Windowed(window) = filter else { return };
-    let Err(jump) = window.check_clock(now_ms()) else { return };
+    let Err(jump) = window.check_clock(now()) else { return };
     let path = path.display();
     let [last, now] = [jump.last, jump.now].map(|ms| date(ms / 1000));
     let span = spoken(Duration::from_millis(jump.ticks));

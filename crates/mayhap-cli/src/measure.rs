@@ -1,6 +1,6 @@
 //! Random keys, to find out how often a filter errs and how fast it answers.
 
-use crate::clock::now_ms;
+use crate::clock::now;
 use mayhap::{AnyFilter, Contains, Hash, Native, Scheme};
 use std::hash::{BuildHasher, RandomState};
 
@@ -69,7 +69,7 @@ pub fn rate<B: AsRef<[u8]>>(filter: &AnyFilter<B>, probes: u64) -> Measured {
                 hashes.clear();
                 hashes.extend((0..batch).map(|_| keys.hash(&scheme)));
                 // Only exact sets refuse hashes.
-                _ = filter.contains_batch_at(&hashes, now_ms(), &mut answers);
+                _ = filter.contains_batch_at(&hashes, now(), &mut answers);
             }
             (_, None) => answers.clear(),
         }

@@ -103,7 +103,7 @@ impl Outcome<'_> {
 /// The rate as the bits stand, windows looked at as of now.
 pub fn rate_now<B: AsRef<[u8]>>(filter: &AnyFilter<B>) -> f64 {
     match filter {
-        AnyFilter::Windowed(window) => window.fpr_now(crate::clock::now_ms()),
+        AnyFilter::Windowed(window) => window.fpr_now(crate::clock::now()),
         other => other.fpr_now(),
     }
 }

@@ -257,3 +257,44 @@ fn secrets_are_not_shown() {
         assert!(!said.is_empty(), "{args} says nothing");
     }
 }
+
+/// The last of an hour, all at once: the rate holds although every key comes in one part of it.
+#[test]
+fn a_window_of_time_keeps_its_rate_in_a_burst() {
+    let folder = tempdir().unwrap();
+    fs::write(folder.path().join("list"), lines(0..20_000)).unwrap();
+    mayhap(&folder, "build -q -o f --window 1h -n 20k -p 1% list").assert().success();
+    let strangers = mayhap(&folder, "check -c f").write_stdin(lines(20_000..40_000)).output();
+    let passed: u32 = text(&strangers.unwrap().stdout).trim().parse().unwrap();
+    assert!(passed < 300, "{passed} of 20000 strangers pass");
+    mayhap(&folder, "verify f").assert().success();
+    mayhap(&folder, "build -o f --max-memory 30kB --window 1h -n 20k -p 1% list").assert().code(2);
+}
+
+/// A window that was written while the clock was wrong says so, and goes on.
+#[test]
+fn a_clock_that_jumped_is_told() {
+    use mayhap::{Moment, Spec, Window, Windowed};
+    use std::time::{Duration, SystemTime};
+    let folder = tempdir().unwrap();
+    let hour = Duration::from_secs(3600);
+    let written_at = |when: SystemTime| {
+        let spec = Spec::new(1000, 1e-6).unwrap();
+        let mut filter = Windowed::new(spec, Window::time(hour, 4)).unwrap();
+        filter.insert("ada", Moment::from(when));
+        fs::write(folder.path().join("f"), filter.encode(&mayhap::format::Notes::new())).unwrap();
+        let add = mayhap(&folder, "add f").write_stdin("eve\n").assert().success();
+        let found = mayhap(&folder, "check f").write_stdin("ada\neve\n").output().unwrap();
+        (text(&add.get_output().stderr), text(&found.stdout))
+    };
+    let now = SystemTime::now();
+    let (said, found) = written_at(now);
+    assert!(!said.contains("the clock"), "{said}");
+    assert_eq!(found, "ada\neve\n");
+    let (said, found) = written_at(now + 100 * hour);
+    assert!(said.contains("it was ahead then, or is behind now"), "{said}");
+    assert_eq!(found, "ada\neve\n");
+    let (said, found) = written_at(now - 100 * hour);
+    assert!(said.contains("more than 1 h old, and forgotten"), "{said}");
+    assert_eq!(found, "eve\n");
+}

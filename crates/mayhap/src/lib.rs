@@ -95,8 +95,8 @@ pub use filter::{Bitmap, NotAnInteger};
 #[cfg(feature = "std")]
 pub use filter::{
     Blocked, Classic, ClockJump, Contains, Counting, Fuse, Insert, MAX_GENERATION_LAYERS,
-    MergeError, Part, PartHashes, Remove, Scalable, Scatter, Sharded, Shared, SharedBlocked,
-    SharedClassic, Window, Windowed, shard_of,
+    MergeError, Moment, Part, PartHashes, Remove, Scalable, Scatter, Sharded, Shared,
+    SharedBlocked, SharedClassic, Window, Windowed, shard_of,
 };
 #[cfg(feature = "std")]
 pub use filter::{Cascade, CascadeError, Decider, FirstLayer, Making, Prefer, Stash};

@@ -63,7 +63,7 @@ impl Spec {
     /// ```
     /// use mayhap::{Native, Scheme};
     /// let [a, b] = [Native::seeded(0), Native::seeded(7)];
-    /// let moved = |key: u64| key ^ 0x0000_0007_0700_0000; // the difference of the two seeds
+    /// let moved = |key: u64| key ^ 0x0000_0039_0700_0000; // what the two seeds differ by
     /// assert!((0..1000).all(|key| b.hash(key) == a.hash(moved(key))));
     /// ```
     pub fn with_seed(self, seed: u64) -> Spec {

@@ -4,8 +4,8 @@
 
 use mayhap::format::{self, Notes};
 use mayhap::{
-    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Hash, Kind, Making, Scalable, Scheme,
-    Secret, Sharded, Spec, Window, Windowed,
+    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Hash, Kind, Making, Moment, Scalable,
+    Scheme, Secret, Sharded, Spec, Window, Windowed,
 };
 use std::path::PathBuf;
 
@@ -51,16 +51,19 @@ fn made_now() -> Vec<(&'static str, AnyFilter, Option<Secret>)> {
     for (_, filter, _) in &mut files[..11] {
         let (integers, texts) = members();
         // A key each second: in a window of time they come to lie in two generations.
-        integers.for_each(|key| _ = filter.insert_at(key, NOON + key).unwrap());
-        texts.iter().for_each(|key| _ = filter.insert_at(key, NOON + 1000).unwrap());
+        integers.for_each(|key| _ = filter.insert_at(key, Moment::ticks(NOON + key)).unwrap());
+        texts.iter().for_each(|key| _ = filter.insert_at(key, Moment::ticks(NOON + 1000)).unwrap());
     }
     // Of the time windows that grow: a key each second, of which the last 800 and some are kept, and
     // all at once.
     for (name, filter, _) in &mut files[11..] {
         let even = u64::from(*name == "windowed-even");
         let (integers, texts) = members();
-        integers.for_each(|key| _ = filter.insert_at(key, NOON + even * key).unwrap());
-        texts.iter().for_each(|key| _ = filter.insert_at(key, NOON + even * 1000).unwrap());
+        integers
+            .for_each(|key| _ = filter.insert_at(key, Moment::ticks(NOON + even * key)).unwrap());
+        texts
+            .iter()
+            .for_each(|key| _ = filter.insert_at(key, Moment::ticks(NOON + even * 1000)).unwrap());
     }
     let all = members().0.map(u64::to_le_bytes).map(Vec::from);
     let all: Vec<_> = all.chain(members().1.map(Vec::from)).collect();

@@ -3,8 +3,8 @@
 
 use mayhap::format::{Notes, verify};
 use mayhap::{
-    AnyFilter, Blocked, Cascade, Classic, Counting, FirstLayer, Fuse, Hash, Kind, Making, Scalable,
-    Scheme, Secret, Sharded, Spec, SpecError, Window, Windowed,
+    AnyFilter, Blocked, Cascade, Classic, Counting, FirstLayer, Fuse, Hash, Kind, Making, Moment,
+    Scalable, Scheme, Secret, Sharded, Spec, SpecError, Window, Windowed,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -41,25 +41,25 @@ proptest! {
         let mut filters = empty(spec)?;
         for filter in &mut filters {
             for key in &keys {
-                filter.insert_at(key, 7)?;
+                filter.insert_at(key, Moment::ticks(7))?;
             }
         }
         filters.push(Fuse::from_keys(spec, &keys)?.into());
         let others = (0..300u64).map(u64::to_be_bytes).filter(|key| !keys.contains(&key.to_vec()));
         filters.push(Cascade::from_keys(spec, &keys, others)?.into());
         for filter in filters {
-            prop_assert!(keys.iter().all(|key| filter.contains_at(key, 7)), "{}", filter.kind());
+            prop_assert!(keys.iter().all(|key| filter.contains_at(key, Moment::ticks(7))), "{}", filter.kind());
             let file = filter.encode(&Notes::new());
             prop_assert_eq!(verify(&file)?.keys, filter.keys());
             let opened = AnyFilter::open(&file, secret)?;
-            prop_assert!(keys.iter().all(|key| opened.contains_at(key, 7)), "{}", filter.kind());
+            prop_assert!(keys.iter().all(|key| opened.contains_at(key, Moment::ticks(7))), "{}", filter.kind());
             let decoded = AnyFilter::decode(&file, secret)?;
             prop_assert_eq!(&decoded.encode(&Notes::new()), &file);
             // Strangers get the same answers, right or wrong.
             for stranger in 0..500u64 {
-                let want = filter.contains_at(stranger, 7);
-                prop_assert_eq!(opened.contains_at(stranger, 7), want);
-                prop_assert_eq!(decoded.contains_at(stranger, 7), want);
+                let want = filter.contains_at(stranger, Moment::ticks(7));
+                prop_assert_eq!(opened.contains_at(stranger, Moment::ticks(7)), want);
+                prop_assert_eq!(decoded.contains_at(stranger, Moment::ticks(7)), want);
             }
         }
     }
@@ -70,8 +70,8 @@ proptest! {
     ) {
         if let Ok(spec) = Spec::new(capacity % 100_000, fpr) {
             for mut filter in empty(spec)? {
-                filter.insert_at(&key, now)?;
-                prop_assert!(filter.contains_at(&key, now));
+                filter.insert_at(&key, Moment::ticks(now))?;
+                prop_assert!(filter.contains_at(&key, Moment::ticks(now)));
                 _ = (filter.fill(), filter.estimate(), filter.fpr_now(), filter.to_string());
             }
         }

@@ -167,7 +167,7 @@ fn small<B: AsRef<[u8]>>(like: &AnyFilter<B>) -> Result<AnyFilter, SpecError> {
         _ => Blocked::new(spec)?.into(),
     };
     // None of these refuses hashes.
-    _ = filter.insert_batch_at(&hashes, 0);
+    _ = filter.insert_batch_at(&hashes, mayhap::Moment::LAST);
     Ok(filter)
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Filter, Part};
 use crate::CommandError;
-use mayhap::{AnyFilter, Blocked};
+use mayhap::{AnyFilter, Blocked, Moment};
 use mayhap_foreign::redisbloom::{self, Chain, Scaling};
 
 /// What RedisBloom keeps of a chain and of each of its links beside their bits.
@@ -74,7 +74,7 @@ impl Part {
                     _ => (1, None),
                 };
                 let items = match filter {
-                    AnyFilter::Windowed(f) => f.keys(now_ms),
+                    AnyFilter::Windowed(f) => f.keys(Moment::ticks(now_ms)),
                     other => other.keys(),
                 };
                 Counts { capacity: filter.capacity(), items, layers, expansion }
@@ -149,7 +149,9 @@ impl Part {
     /// The share of bits that are set, and the rate they make.
     fn load_at(&self, now_ms: u64) -> (f64, f64) {
         match self {
-            Part::Native(AnyFilter::Windowed(f)) => (f.fill(now_ms), f.fpr_now(now_ms)),
+            Part::Native(AnyFilter::Windowed(f)) => {
+                (f.fill(Moment::ticks(now_ms)), f.fpr_now(Moment::ticks(now_ms)))
+            }
             Part::Native(f) => (f.fill(), f.fpr_now()),
             Part::Compat(chain) => (chain.fill(), chain.fpr_now()),
         }
@@ -228,7 +230,7 @@ impl Filter {
         }
         let window = match main {
             Part::Native(AnyFilter::Windowed(f)) => {
-                let (ticks, oldest) = (f.window().ticks(), f.oldest(now_ms) as f64);
+                let (ticks, oldest) = (f.window().ticks(), f.oldest(Moment::ticks(now_ms)) as f64);
                 let scale = if ticks.is_some() { 1000.0 } else { 1.0 };
                 Some((ticks.unwrap_or(0) as f64 / 1000.0, f.window().generations(), oldest / scale))
             }

@@ -1,7 +1,7 @@
 //! One filter of whatever make: ours, or RedisBloom's.
 
 use crate::CommandError;
-use mayhap::{AnyFilter, Blocked, Classic, Counting, Hash, Kind, Refused};
+use mayhap::{AnyFilter, Blocked, Classic, Counting, Hash, Kind, Moment, Refused};
 use mayhap_foreign::redisbloom::{Chain, Link, Scaling};
 use std::cell::RefCell;
 
@@ -40,7 +40,7 @@ impl Part {
                 filter.prefetch(hash);
                 filter.contains_hash(hash)
             }
-            Part::Native(filter) => filter.contains_at(item, now_ms),
+            Part::Native(filter) => filter.contains_at(item, Moment::ticks(now_ms)),
             Part::Compat(chain) => chain.contains(item),
         }
     }
@@ -51,7 +51,7 @@ impl Part {
             Part::Native(filter) => match filter.scheme() {
                 Some(scheme) => with_hashes(|hashes| {
                     scheme.hash_batch(items, hashes);
-                    if filter.contains_batch_at(hashes, now_ms, answers).is_err() {
+                    if filter.contains_batch_at(hashes, Moment::ticks(now_ms), answers).is_err() {
                         answers.clear(); // cannot be: what has a scheme hashes
                         answers.resize(items.len(), false);
                     }
@@ -88,7 +88,7 @@ impl Part {
     /// Let a window begin the generation of this moment, which has room of its own.
     fn advance(&mut self, now_ms: u64) {
         if let Part::Native(AnyFilter::Windowed(filter)) = self {
-            filter.advance(now_ms);
+            filter.advance(Moment::ticks(now_ms));
         }
     }
 
@@ -153,7 +153,7 @@ impl Part {
                 filter.prefetch(hash);
                 Ok(filter.insert_hash(hash))
             }
-            Part::Native(filter) => Ok(filter.insert_at(item, now_ms)?),
+            Part::Native(filter) => Ok(filter.insert_at(item, Moment::ticks(now_ms))?),
             Part::Compat(chain) => chain.insert(item).map_err(|_| problem()),
         }
     }
@@ -324,7 +324,7 @@ fn insert_hashes(
         AnyFilter::Classic(filter) => Classic::insert_batch_new(filter, hashes, new),
         AnyFilter::Counting(filter) => Counting::insert_batch_new(filter, hashes, new),
         AnyFilter::Sharded(filter) => filter.insert_batch_new(hashes, new),
-        AnyFilter::Windowed(filter) => filter.insert_batch_new(hashes, now_ms, new),
+        AnyFilter::Windowed(filter) => filter.insert_batch_new(hashes, Moment::ticks(now_ms), new),
         other => {
             let what = "is built from all keys at once: build it anew";
             return Err(Refused { kind: other.kind(), what }.into());

@@ -3,7 +3,8 @@
 #[cfg(feature = "bitmap")]
 use super::Bitmap;
 use super::{
-    Blocked, Cascade, Classic, Counting, Fuse, Kind, MergeError, Scalable, Sharded, Windowed, same,
+    Blocked, Cascade, Classic, Counting, Fuse, Kind, MergeError, Moment, Scalable, Sharded,
+    Windowed, same,
 };
 use crate::Key;
 use crate::hash::Hash;
@@ -95,12 +96,12 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
 
     /// Whether the key may be in; `false` is certain. A window answers as of its last insert.
     pub fn contains(&self, key: impl Key) -> bool {
-        self.contains_at(key, 0)
+        self.contains_at(key, Moment::LAST)
     }
 
     /// Whether the key may be in now; `false` is certain. Only windows look at the clock: `now`
     /// is in the ticks they were made with, and a time before their last insert is taken for it.
-    pub fn contains_at(&self, key: impl Key, now: u64) -> bool {
+    pub fn contains_at(&self, key: impl Key, now: impl Into<Moment>) -> bool {
         each!(
             self,
             filter => filter.contains(key),
@@ -119,21 +120,21 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
         Ok(each!(
             self,
             filter => filter.contains_hash(hash),
-            window => window.contains_hash(hash, 0),
+            window => window.contains_hash(hash, Moment::LAST),
             _ids => return Err(self.refuse(UNHASHED))
         ))
     }
 
     /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) -> Result<(), Refused> {
-        self.contains_batch_at(hashes, 0, answers)
+        self.contains_batch_at(hashes, Moment::LAST, answers)
     }
 
     /// Ask for all of them at once, as [`contains_at`](AnyFilter::contains_at) does.
     pub fn contains_batch_at(
         &self,
         hashes: &[Hash],
-        now: u64,
+        now: impl Into<Moment>,
         answers: &mut Vec<bool>,
     ) -> Result<(), Refused> {
         each!(
@@ -190,7 +191,7 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
 
     /// The keys counted in.
     pub fn keys(&self) -> u64 {
-        each!(self, filter => filter.keys(), window => window.keys(0), ids => ids.keys())
+        each!(self, filter => filter.keys(), window => window.keys(Moment::LAST), ids => ids.keys())
     }
 
     /// Bytes of its arrays.
@@ -211,17 +212,17 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
 
     /// The share of bits that are set.
     pub fn fill(&self) -> f64 {
-        each!(self, filter => filter.fill(), window => window.fill(0), ids => ids.fill())
+        each!(self, filter => filter.fill(), window => window.fill(Moment::LAST), ids => ids.fill())
     }
 
     /// How many distinct keys are in, told from the bits alone.
     pub fn estimate(&self) -> u64 {
-        each!(self, filter => filter.estimate(), window => window.estimate(0), ids => ids.estimate())
+        each!(self, filter => filter.estimate(), window => window.estimate(Moment::LAST), ids => ids.estimate())
     }
 
     /// The false-positive rate as the bits stand now.
     pub fn fpr_now(&self) -> f64 {
-        each!(self, filter => filter.fpr_now(), window => window.fpr_now(0), ids => ids.fpr_now())
+        each!(self, filter => filter.fpr_now(), window => window.fpr_now(Moment::LAST), ids => ids.fpr_now())
     }
 
     fn refuse(&self, what: &'static str) -> Refused {
@@ -259,11 +260,11 @@ impl AnyFilter {
     /// [`insert_at`](AnyFilter::insert_at).
     pub fn insert(&mut self, key: impl Key) -> Result<bool, Refused> {
         self.check_timeless()?;
-        self.insert_at(key, 0)
+        self.insert_at(key, Moment::LAST)
     }
 
     /// Insert a key now. `true`: it was certainly new. Only windows look at the clock.
-    pub fn insert_at(&mut self, key: impl Key, now: u64) -> Result<bool, Refused> {
+    pub fn insert_at(&mut self, key: impl Key, now: impl Into<Moment>) -> Result<bool, Refused> {
         match self {
             AnyFilter::Classic(filter) => Ok(filter.insert(key)),
             AnyFilter::Blocked(filter) => Ok(filter.insert(key)),
@@ -284,11 +285,15 @@ impl AnyFilter {
     /// [`insert_batch_at`](AnyFilter::insert_batch_at).
     pub fn insert_batch(&mut self, hashes: &[Hash]) -> Result<u64, Refused> {
         self.check_timeless()?;
-        self.insert_batch_at(hashes, 0)
+        self.insert_batch_at(hashes, Moment::LAST)
     }
 
     /// Insert them all now; returns how many were certainly new. Only windows look at the clock.
-    pub fn insert_batch_at(&mut self, hashes: &[Hash], now: u64) -> Result<u64, Refused> {
+    pub fn insert_batch_at(
+        &mut self,
+        hashes: &[Hash],
+        now: impl Into<Moment>,
+    ) -> Result<u64, Refused> {
         match self {
             AnyFilter::Classic(filter) => Ok(filter.insert_batch(hashes)),
             AnyFilter::Blocked(filter) => Ok(filter.insert_batch(hashes)),

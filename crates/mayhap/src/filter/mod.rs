@@ -37,7 +37,7 @@ pub(crate) use merge::{same, same_scheme};
 pub use scalable::Scalable;
 pub use sharded::{Sharded, shard_of};
 pub use shared::{Shared, SharedBlocked, SharedClassic};
-pub use window::Window;
+pub use window::{Moment, Window};
 pub use windowed::{ClockJump, MAX_GENERATION_LAYERS, Windowed};
 
 use crate::Key;

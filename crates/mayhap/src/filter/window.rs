@@ -2,6 +2,7 @@
 
 use crate::spec::SpecError;
 use std::fmt;
+use std::time::{Duration, SystemTime};
 
 /// The most generations a window is cut into.
 const MAX_GENERATIONS: u32 = 1024;
@@ -26,6 +27,12 @@ impl Window {
     /// The keys of the last `ticks`, of whatever length: the clock is the caller's.
     pub const fn span(ticks: u64, generations: u32) -> Window {
         Window { generations, ticks: Some(ticks) }
+    }
+
+    /// The keys of this much time, counted in milliseconds: moments are [`Duration`]s since some
+    /// beginning, or [`SystemTime`]s.
+    pub fn time(span: Duration, generations: u32) -> Window {
+        Window::span(Moment::from(span).to_ticks(), generations)
     }
 
     /// How many generations the window is cut into.
@@ -62,6 +69,71 @@ impl Window {
         let steps = u128::from(generation) * u128::from(ticks);
         let start = steps.div_ceil(self.generations.max(1).into());
         u64::try_from(start).unwrap_or(u64::MAX)
+    }
+}
+
+/// What time it is, for a window that forgets by it: ticks since some fixed beginning.
+///
+/// A [`Duration`] since the beginning, and a [`SystemTime`], are milliseconds, which is what
+/// [`Window::time`] measures in. Whoever has a clock of other ticks makes windows with
+/// [`Window::span`] and moments with [`Moment::ticks`]. A plain number is no moment: of what, seconds
+/// or milliseconds?
+///
+/// ```compile_fail,E0277
+/// # use mayhap::{Spec, Window, Windowed};
+/// # let hour = std::time::Duration::from_secs(3600);
+/// let mut seen = Windowed::new(Spec::new(100, 0.01)?, Window::time(hour, 4))?;
+/// seen.insert("ada", 1_800_000_000u64);
+/// # Ok::<(), mayhap::SpecError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment(u64);
+
+impl Moment {
+    /// As of the last insert or advance, to lookups: they never see a clock go back. Inserts into
+    /// windows of keys, which know no time, take it too.
+    pub const LAST: Moment = Moment(0);
+
+    /// So many ticks since the beginning.
+    pub const fn ticks(since: u64) -> Moment {
+        Moment(since)
+    }
+
+    /// The ticks since the beginning.
+    pub const fn to_ticks(self) -> u64 {
+        self.0
+    }
+}
+
+/// Milliseconds since the beginning.
+impl From<Duration> for Moment {
+    fn from(since: Duration) -> Moment {
+        Moment(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+/// Milliseconds since 1970; what was before is 1970.
+impl From<SystemTime> for Moment {
+    fn from(time: SystemTime) -> Moment {
+        time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().into()
+    }
+}
+
+/// Tests of the engine count in ticks.
+#[cfg(test)]
+mod plain_numbers {
+    use super::Moment;
+
+    impl From<u64> for Moment {
+        fn from(ticks: u64) -> Moment {
+            Moment(ticks)
+        }
+    }
+
+    impl From<i32> for Moment {
+        fn from(ticks: i32) -> Moment {
+            Moment(ticks as u64)
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A filter that forgets.
 
 use super::layered::{Open, any_contains, chunks, copy_of, part};
-use super::{Blocked, Contains, MergeError, Scalable, Window, same, same_scheme};
+use super::{Blocked, Contains, MergeError, Moment, Scalable, Window, same, same_scheme};
 use crate::Key;
 use crate::hash::Hash;
 use crate::kernel::{Mover, Pages};
@@ -31,9 +31,10 @@ pub const MAX_GENERATION_LAYERS: usize = 3;
 ///
 /// Inside the window there is never a false negative. A key inserted again is remembered anew.
 ///
-/// Whoever asks or inserts says what time it is, `now`, in ticks since whenever. To a lookup a clock
-/// that went back stands still, so `now` = 0 always means "as of the last insert or
-/// [`advance`](Windowed::advance)"; windows of keys do not look at it at all.
+/// Whoever asks or inserts says what time it is, a [`Moment`]: a [`Duration`](std::time::Duration) since
+/// some beginning, a [`SystemTime`](std::time::SystemTime), or ticks of your own. To a lookup a clock that
+/// went back stands still, and [`Moment::LAST`] means "as of the last insert or
+/// [`advance`](Windowed::advance)"; windows of keys do not look at the time at all.
 ///
 /// # Clocks that are wrong
 ///
@@ -49,16 +50,18 @@ pub const MAX_GENERATION_LAYERS: usize = 3;
 ///
 /// ```
 /// # use mayhap::{Spec, Window, Windowed};
-/// let mut seen = Windowed::new(Spec::new(1_000, 0.001)?, Window::span(3600, 4))?;
-/// seen.insert("ada", 1_800_000_000);
+/// # use std::time::Duration;
+/// let mut seen = Windowed::new(Spec::new(1_000, 0.001)?, Window::time(Duration::from_secs(3600), 4))?;
+/// let at = |seconds: u64| Duration::from_secs(seconds); // since 1970
+/// seen.insert("ada", at(1_800_000_000));
 /// // Milliseconds where seconds are meant: refused by whoever asks.
-/// let jump = seen.check_clock(1_800_000_001_000).unwrap_err();
-/// assert!(!jump.is_back() && seen.contains("ada", 1_800_000_001));
+/// let jump = seen.check_clock(at(1_800_000_001_000)).unwrap_err();
+/// assert!(!jump.is_back() && seen.contains("ada", at(1_800_000_001)));
 /// // Whoever does not ask has a window in the far future, and a way back.
-/// seen.insert("eve", 1_800_000_001_000);
-/// seen.insert("bob", 1_800_000_002);
-/// assert!(seen.contains("bob", 1_800_003_602) && seen.contains("eve", 1_800_003_602));
-/// assert!(!seen.contains("eve", 1_800_004_502)); // forgotten in time
+/// seen.insert("eve", at(1_800_000_001_000));
+/// seen.insert("bob", at(1_800_000_002));
+/// assert!(seen.contains("bob", at(1_800_003_602)) && seen.contains("eve", at(1_800_003_602)));
+/// assert!(!seen.contains("eve", at(1_800_004_502))); // forgotten in time
 /// # Ok::<(), mayhap::SpecError>(())
 /// ```
 ///
@@ -66,18 +69,21 @@ pub const MAX_GENERATION_LAYERS: usize = 3;
 /// [`set_clock`]: Windowed::set_clock
 ///
 /// ```
-/// # use mayhap::{Spec, Window, Windowed};
+/// # use mayhap::{Moment, Spec, Window, Windowed};
+/// # use std::time::Duration;
 /// // About a thousand visitors an hour; who came in the last hour?
-/// let mut seen = Windowed::new(Spec::new(1_000, 0.001)?, Window::span(3600, 4))?;
-/// assert!(seen.insert("ada", 10_000)); // certainly new
-/// assert!(seen.contains("ada", 10_000 + 3600));
-/// assert!(!seen.contains("ada", 10_000 + 3600 + 900)); // forgotten
+/// let hour = Duration::from_secs(3600);
+/// let mut seen = Windowed::new(Spec::new(1_000, 0.001)?, Window::time(hour, 4))?;
+/// let now = Duration::from_secs(1_800_000_000); // since 1970; or `SystemTime::now()`
+/// assert!(seen.insert("ada", now)); // certainly new
+/// assert!(seen.contains("ada", now + hour));
+/// assert!(!seen.contains("ada", now + hour + hour / 4)); // forgotten
 ///
 /// // The last thousand, whenever they came.
 /// let mut seen = Windowed::new(Spec::new(1_000, 0.001)?, Window::last_keys(4))?;
-/// (0..5_000).for_each(|key| _ = seen.insert(key, 0));
-/// assert!((4_000..5_000).all(|key| seen.contains(key, 0)));
-/// assert!((0..3_750).filter(|key| seen.contains(key, 0)).count() < 20);
+/// (0..5_000).for_each(|key| _ = seen.insert(key, Moment::LAST));
+/// assert!((4_000..5_000).all(|key| seen.contains(key, Moment::LAST)));
+/// assert!((0..3_750).filter(|key| seen.contains(key, Moment::LAST)).count() < 20);
 /// # Ok::<(), mayhap::SpecError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -148,9 +154,14 @@ impl Windowed {
 
     /// Forget what is out of the window now. Inserting does this, and asking looks as if it had
     /// been done; it matters to whoever asks without a clock, see [`Contains`].
-    pub fn advance(&mut self, now: u64) {
+    pub fn advance(&mut self, now: impl Into<Moment>) {
+        let now = now.into().to_ticks();
+        self.advance_to(now);
+    }
+
+    fn advance_to(&mut self, now: u64) {
         if now < self.until && self.is_back(now) {
-            return self.set_clock(now);
+            return self.set_clock_to(now);
         }
         self.turn(self.generation_at(now) - self.newest);
     }
@@ -158,7 +169,11 @@ impl Windowed {
     /// Go on from this moment: what is remembered stays, as if the newest of it had come now. For
     /// a window that was written with a wrong clock; inserts do it by themselves where the clock
     /// went back by more than the window.
-    pub fn set_clock(&mut self, now: u64) {
+    pub fn set_clock(&mut self, now: impl Into<Moment>) {
+        self.set_clock_to(now.into().to_ticks());
+    }
+
+    fn set_clock_to(&mut self, now: u64) {
         if let Some(generation) = self.window.generation_at(now) {
             self.start(generation);
         }
@@ -186,12 +201,12 @@ impl Windowed {
 
     /// Insert a key now. `true`: it was certainly new in all of the window.
     #[inline]
-    pub fn insert(&mut self, key: impl Key, now: u64) -> bool {
+    pub fn insert(&mut self, key: impl Key, now: impl Into<Moment>) -> bool {
         self.insert_hash(self.hash(key), now)
     }
 
     /// Insert a hashed key now. `true`: it was certainly new in all of the window.
-    pub fn insert_hash(&mut self, hash: Hash, now: u64) -> bool {
+    pub fn insert_hash(&mut self, hash: Hash, now: impl Into<Moment>) -> bool {
         self.advance(now);
         if self.room() == 0 {
             return !self.ring[0].filter.contains_hash(hash) && self.insert_next(hash);
@@ -200,7 +215,7 @@ impl Windowed {
     }
 
     /// Insert them all now; returns how many were certainly new in all of the window.
-    pub fn insert_batch(&mut self, hashes: &[Hash], now: u64) -> u64 {
+    pub fn insert_batch(&mut self, hashes: &[Hash], now: impl Into<Moment>) -> u64 {
         let mut new = Vec::new();
         self.insert_batch_new(hashes, now, &mut new);
         new.iter().map(|new| u64::from(*new)).sum()
@@ -208,12 +223,18 @@ impl Windowed {
 
     /// Insert them all now; `new` is cleared and filled, `true` for each that was certainly new
     /// in all of the window.
-    pub fn insert_batch_new(&mut self, hashes: &[Hash], now: u64, new: &mut Vec<bool>) {
+    pub fn insert_batch_new(
+        &mut self,
+        hashes: &[Hash],
+        now: impl Into<Moment>,
+        new: &mut Vec<bool>,
+    ) {
+        let now = now.into().to_ticks();
         new.clear();
         new.resize(hashes.len(), false);
         let (mut open, mut written) = (Open::default(), Open::default());
         for (hashes, new) in chunks(hashes, new) {
-            self.advance(now);
+            self.advance_to(now);
             open.start(hashes);
             self.insert_open(&mut open, &mut written, new);
         }
@@ -445,7 +466,8 @@ impl<B: AsRef<[u8]>> Windowed<B> {
     /// insert now would find that all keys are forgotten, or that the clock went back so far that
     /// it must have been wrong. Any time is right for a window that remembers nothing, and for
     /// windows of keys.
-    pub fn check_clock(&self, now: u64) -> Result<(), ClockJump> {
+    pub fn check_clock(&self, now: impl Into<Moment>) -> Result<(), ClockJump> {
+        let now = now.into().to_ticks();
         let Some(ticks) = self.window.ticks() else { return Ok(()) };
         let gone = self.generation_at(now) - self.newest > u64::from(self.window.generations());
         if self.is_used() && (gone || self.is_back(now)) {
@@ -484,18 +506,20 @@ impl<B: AsRef<[u8]>> Windowed<B> {
 
     /// Whether the key may have been inserted inside the window; `false` is certain.
     #[inline]
-    pub fn contains(&self, key: impl Key, now: u64) -> bool {
+    pub fn contains(&self, key: impl Key, now: impl Into<Moment>) -> bool {
         self.contains_hash(self.hash(key), now)
     }
 
     /// Whether the hashed key may have been inserted inside the window; `false` is certain.
     #[inline]
-    pub fn contains_hash(&self, hash: Hash, now: u64) -> bool {
+    pub fn contains_hash(&self, hash: Hash, now: impl Into<Moment>) -> bool {
+        let now = now.into().to_ticks();
         self.live(now).any(|generation| generation.contains_hash(hash))
     }
 
     /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
-    pub fn contains_batch(&self, hashes: &[Hash], now: u64, answers: &mut Vec<bool>) {
+    pub fn contains_batch(&self, hashes: &[Hash], now: impl Into<Moment>, answers: &mut Vec<bool>) {
+        let now = now.into().to_ticks();
         any_contains(self.live(now), hashes, answers);
     }
 
@@ -535,10 +559,12 @@ impl<B: AsRef<[u8]>> Windowed<B> {
     /// How old the oldest possible answer is: in ticks, or in a window of keys how many were
     /// written since. A "maybe" for anything older is a false positive. For a clock that went
     /// back, as of the beginning of the newest generation.
-    pub fn oldest(&self, now: u64) -> u64 {
+    pub fn oldest(&self, now: impl Into<Moment>) -> u64 {
+        let now = now.into();
         if self.window.ticks().is_none() {
             return self.keys(now);
         }
+        let now = now.to_ticks();
         let live = self.live_generations(now);
         let used = self.ring.iter().take(live).rposition(|generation| generation.used);
         let Some(back) = used else { return 0 };
@@ -548,7 +574,8 @@ impl<B: AsRef<[u8]>> Windowed<B> {
 
     /// Writes of keys into the generations that are inside the window: a key remembered anew
     /// counts again (after a merge: an estimate).
-    pub fn keys(&self, now: u64) -> u64 {
+    pub fn keys(&self, now: impl Into<Moment>) -> u64 {
+        let now = now.into().to_ticks();
         self.live(now).map(Blocked::keys).fold(0, u64::saturating_add)
     }
 
@@ -558,7 +585,8 @@ impl<B: AsRef<[u8]>> Windowed<B> {
     }
 
     /// The share of bits that are set, those out of the window taken for clear.
-    pub fn fill(&self, now: u64) -> f64 {
+    pub fn fill(&self, now: impl Into<Moment>) -> f64 {
+        let now = now.into().to_ticks();
         let bytes = |layer: &Blocked<B>| layer.as_bytes().len() as f64;
         let ones: f64 = self.live(now).map(|layer| layer.fill() * bytes(layer)).sum();
         ones / self.bytes() as f64 + 0.0
@@ -566,12 +594,14 @@ impl<B: AsRef<[u8]>> Windowed<B> {
 
     /// How many keys are inside the window, told from the bits alone; one that was remembered
     /// anew in a later generation counts in each.
-    pub fn estimate(&self, now: u64) -> u64 {
+    pub fn estimate(&self, now: impl Into<Moment>) -> u64 {
+        let now = now.into().to_ticks();
         self.live(now).map(Blocked::estimate).fold(0, u64::saturating_add)
     }
 
     /// The false-positive rate as the bits stand now.
-    pub fn fpr_now(&self, now: u64) -> f64 {
+    pub fn fpr_now(&self, now: impl Into<Moment>) -> f64 {
+        let now = now.into().to_ticks();
         any_of(self.live(now).map(Blocked::fpr_now))
     }
 }
@@ -620,11 +650,11 @@ impl<B: AsRef<[u8]>> Contains for Windowed<B> {
     }
 
     fn contains_hash(&self, hash: Hash) -> bool {
-        self.contains_hash(hash, 0)
+        self.contains_hash(hash, Moment::LAST)
     }
 
     fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
-        self.contains_batch(hashes, 0, answers);
+        self.contains_batch(hashes, Moment::LAST, answers);
     }
 }
 
@@ -633,11 +663,11 @@ impl<B: AsRef<[u8]>> fmt::Display for Windowed<B> {
         write!(
             f,
             "windowed: {} keys, made for {} in {}, {} bytes, rate {:.3e} now, {:.3e} at capacity",
-            self.keys(0),
+            self.keys(Moment::LAST),
             self.spec.capacity(),
             self.window,
             self.bytes(),
-            self.fpr_now(0),
+            self.fpr_now(Moment::LAST),
             self.spec.fpr(),
         )
     }

@@ -5,7 +5,7 @@ use super::error::FormatError;
 use super::header::{Header, MAX_KEYS};
 use super::kinds::{Stored, field_spec, line_params, lines, params, small, spec, wish};
 use super::writer::{Array, Outline};
-use crate::filter::{Blocked, Kind, Scalable, Sharded, Window, Windowed};
+use crate::filter::{Blocked, Kind, Moment, Scalable, Sharded, Window, Windowed};
 use crate::scheme::{Native, Scheme};
 use crate::sizing::MAX_SHARDS;
 use crate::spec::Spec;
@@ -113,7 +113,7 @@ impl<B: AsRef<[u8]>> Stored for Windowed<B> {
                 array
             })
         });
-        outline(Kind::Windowed, self.spec(), self.keys(0), params, arrays)
+        outline(Kind::Windowed, self.spec(), self.keys(Moment::LAST), params, arrays)
     }
 }
 
@@ -134,7 +134,7 @@ pub(super) fn windowed<T: AsRef<[u8]>>(
             let need = "1 to 1024 of at least a tick, and one more, all alike, keys and capacities that fit";
             FormatError::field("generations", got, need)
         })?;
-    check_keys(header, filter.keys(0))?;
+    check_keys(header, filter.keys(Moment::LAST))?;
     Ok(filter)
 }
 

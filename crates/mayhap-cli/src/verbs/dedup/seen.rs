@@ -1,7 +1,7 @@
 //! What was seen: in a filter, or exactly.
 
 use crate::budget::MaxMemory;
-use crate::clock::now_ms;
+use crate::clock::now;
 use crate::fill::{check_burst, check_growth};
 use crate::outcome::rate_now;
 use mayhap::{AnyFilter, Hash};
@@ -114,7 +114,7 @@ fn insert_new(filter: &mut AnyFilter, hashes: &[Hash], new: &mut Vec<bool>) -> a
         AnyFilter::Classic(filter) => filter.insert_batch_new(hashes, new),
         AnyFilter::Counting(filter) => filter.insert_batch_new(hashes, new),
         AnyFilter::Scalable(filter) => filter.insert_batch_new(hashes, new),
-        AnyFilter::Windowed(filter) => filter.insert_batch_new(hashes, now_ms(), new),
+        AnyFilter::Windowed(filter) => filter.insert_batch_new(hashes, now(), new),
         // The others refuse, each for its own reason.
         other => _ = other.insert_batch(hashes)?,
     }

@@ -1,7 +1,7 @@
 //! What there is to know about a filter, for people and for programs.
 
 use super::layers::Layers;
-use crate::clock::{date, now_ms};
+use crate::clock::{date, now};
 use crate::keys::{is_reserved, key_type};
 use crate::measure::Measured;
 use crate::numbers::{bytes, grouped, percent, spoken};
@@ -45,7 +45,7 @@ impl Facts {
     ) -> Facts {
         let bits = filter.map(|filter| {
             let (fill, estimate) = match filter {
-                AnyFilter::Windowed(window) => (window.fill(now_ms()), window.estimate(now_ms())),
+                AnyFilter::Windowed(window) => (window.fill(now()), window.estimate(now())),
                 other => (other.fill(), other.estimate()),
             };
             let (fpr_now, capacity) = (rate_now(filter), filter.capacity());

@@ -187,7 +187,7 @@ fn bursts_merge_by_time_and_do_not_intersect() {
 fn clocks_that_jump_are_noticed_and_heal() {
     let window = Window::span(100, 4);
     let mut seen = filter(1000, NEVER, 0, window);
-    assert_eq!(seen.check_clock(1 << 50), Ok(())); // nothing to lose
+    assert_eq!(seen.check_clock(1u64 << 50), Ok(())); // nothing to lose
     seen.insert("ada", 10_000);
     for fine in [9_900, 9_999, 10_000, 10_100, 10_124] {
         assert_eq!(seen.check_clock(fine), Ok(()), "{fine}");
@@ -216,7 +216,7 @@ fn clocks_that_jump_are_noticed_and_heal() {
     assert!(seen.contains("bob", 500) && !seen.contains("bob", 626));
     let mut counted = filter(100, NEVER, 0, Window::last_keys(4));
     counted.insert("ada", 5);
-    counted.set_clock(1 << 60);
+    counted.set_clock(1u64 << 60);
     assert_eq!(counted.check_clock(u64::MAX), Ok(()));
     counted.insert("eve", u64::MAX);
     assert!(counted.contains("ada", 0) && counted.contains("eve", 0));
@@ -317,7 +317,7 @@ fn union_of_spans_goes_by_time() {
         assert!(!both.contains("ada", 1125) && !both.contains("eve", 1200));
     }
     let mut far = filter(100, NEVER, 0, window);
-    far.insert("bob", 1 << 60);
+    far.insert("bob", 1u64 << 60);
     far.union(&a).unwrap();
     assert!(far.contains("bob", 0) && !far.contains("ada", 0));
     a.union(&far).unwrap();
