@@ -52,21 +52,27 @@ impl Arguments {
         while let Some(word) = rest.next() {
             let shown = String::from_utf8_lossy(word).into_owned();
             let value = rest.next().ok_or_else(|| format!("{shown} needs a value"))?;
-            arguments.set(word, value).map_err(|why| {
+            let known = arguments.set(word, value).map_err(|why| {
                 format!("bad value for {shown}: {}: {why}", String::from_utf8_lossy(value))
             })?;
+            if !known {
+                return Err(format!(
+                    "unknown argument {shown}: there are PREFIX, ERROR_RATE, INITIAL_SIZE, EXPANSION, MAX_FILTER_BYTES, COMPAT and REPLIES"
+                ));
+            }
         }
         Ok(arguments)
     }
 
-    fn set(&mut self, word: &[u8], value: &[u8]) -> Result<(), String> {
+    /// Whether there is such an argument, or what is wrong with its value.
+    fn set(&mut self, word: &[u8], value: &[u8]) -> Result<bool, String> {
         // Configurations may be given with the name of the module before them.
         let name = [&b"mayhap."[..], b"bf."].iter().find_map(|module| word.strip_prefix(*module));
         let name = name.unwrap_or(word);
         let alias = ALIASES.iter().find(|(alias, _)| is(name, alias)).map(|(_, name)| *name);
         let shared = alias.or(Settings::SHARED.into_iter().find(|shared| is(name, shared)));
         if let Some(shared) = shared {
-            return self.settings.set(shared, value);
+            return self.settings.set(shared, value).map(|()| true);
         }
         let legacy = is(name, "CF_MAX_EXPANSIONS");
         let cuckoo =
@@ -75,11 +81,11 @@ impl Arguments {
             // Whatever its value: it does nothing.
             self.cuckoo[at] = Cuckoo::ALL[at].parse(value).unwrap_or(self.cuckoo[at]);
             self.notes.push(Cuckoo::ALL[at].note());
-            return Ok(());
+            return Ok(true);
         }
         if let Some((name, why)) = IGNORED.iter().find(|(ignored, _)| is(name, ignored)) {
             self.notes.push(format!("{name} has no effect: {why}"));
-            return Ok(());
+            return Ok(true);
         }
         if is(name, "PREFIX") {
             let letters =
@@ -103,12 +109,9 @@ impl Arguments {
             let at = Replies::NAMES.iter().position(|known| is(value, known));
             self.replies = at.map(Replies::at).ok_or("it must be redisbloom or valkey-bloom")?;
         } else {
-            return Err(
-                "there is no such argument: there are PREFIX, ERROR_RATE, INITIAL_SIZE, EXPANSION, MAX_FILTER_BYTES, COMPAT and REPLIES"
-                    .to_owned(),
-            );
+            return Ok(false);
         }
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -163,7 +166,7 @@ mod tests {
             ("EXPANSION -1", "[0, 32768]"),
             ("COMPAT maybe", "yes or no"),
             ("PREFIX b.f", "letters"),
-            ("PREFX MH", "no such argument"),
+            ("PREFX MH", "unknown argument PREFX: there are PREFIX"),
             ("ERROR_RATE", "needs a value"),
             ("REPLIES redis", "valkey-bloom"),
         ] {

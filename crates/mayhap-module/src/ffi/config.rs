@@ -70,8 +70,15 @@ fn set_text(at: usize, value: &[u8]) -> Result<(), String> {
     // Under two names a setting is handed out twice, and the default for one of them must not
     // undo what was said by the other. What nobody has set has its default already.
     let defaults = DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner);
-    if defaults.get(at).is_some_and(|usual| usual.as_bytes() == value) {
-        return Ok(());
+    let now = text(at);
+    match defaults.get(at) {
+        Some(usual) if usual.as_bytes() == value => return Ok(()),
+        Some(usual) if *usual != now && now.as_bytes() != value => {
+            let (name, value) = (text_name(at), String::from_utf8_lossy(value));
+            let line = format!("{name} is set twice, to {now} and to {value}: the latter counts");
+            load::log(std::ptr::null_mut(), &line);
+        }
+        _ => {}
     }
     drop(defaults);
     match at.checked_sub(Settings::SHARED.len()) {

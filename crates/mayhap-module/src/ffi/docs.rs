@@ -1,6 +1,7 @@
 //! What `COMMAND DOCS` and `COMMAND INFO` tell, from the table.
 
 use super::api::{self, Cmd, api};
+use super::load;
 use crate::table::{Access, Arg, Command, Value};
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr::null;
@@ -119,7 +120,11 @@ pub fn describe(handle: *mut Cmd, command: &Command) {
     };
     // SAFETY: the structures are laid out as in `redismodule.h`, whose sizes `version` tells, and
     // live until the call returns; the server copies them.
-    unsafe { set(handle, (&raw const info).cast::<c_void>()) };
+    let told = unsafe { set(handle, (&raw const info).cast::<c_void>()) } == api::OK;
+    if !told {
+        let line = format!("the server refuses to be told about {}", command.name);
+        load::log(std::ptr::null_mut(), &line);
+    }
 }
 
 /// What a command does with a key, in the server's bits.

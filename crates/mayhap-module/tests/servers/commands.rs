@@ -178,6 +178,8 @@ fn the_server_knows_every_row() {
             let docs = client.say(&format!("COMMAND DOCS {name}")).array().remove(1).array();
             assert_eq!(docs[1].clone().text(), command.about, "{name}");
         }
+        let log = std::fs::read_to_string(server.dir.join("log")).unwrap();
+        assert!(!log.contains("Invalid command info") && !log.contains("refuses"), "{log}");
         let keys = client.say("COMMAND GETKEYS BF.MEXISTSANY a b ITEMS x y");
         assert_eq!(keys, Value::Array(vec![Value::Bytes(b"a".into()), Value::Bytes(b"b".into())]));
         let keys = client.say("COMMAND GETKEYS BF.MERGE d s t LAYERS").array();

@@ -68,6 +68,11 @@ fn configurations_have_redisblooms_names_where_the_server_lets_them() {
             assert_eq!(get(&mut client, name).as_deref(), Some(good), "{name}");
         }
         assert_eq!(get(&mut client, "mayhap.bf-error-rate").as_deref(), Some("0.02"));
+        // Both names, and not the same value.
+        let args = ["--bf-error-rate", "0.03", "--mayhap.bf-error-rate", "0.04"];
+        let both = Server::start(make, &args);
+        assert_eq!(get(&mut both.client(), "bf-error-rate").as_deref(), Some("0.04"));
+        assert!(log_of(&both).contains("bf-error-rate is set twice, to 0.03 and to 0.04"));
         // A file that has one name of a setting, or the other.
         for line in ["bf-error-rate 0.03", "mayhap.bf-error-rate 0.03"] {
             let (name, value) = line.split_once(' ').unwrap();
