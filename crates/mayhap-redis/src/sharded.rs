@@ -265,6 +265,9 @@ impl Sharded {
         if what.ends_with("not found") {
             return self.gone(home);
         }
+        if what.starts_with("WRONGTYPE") && self.about.is_some() {
+            return self.not_the_shard(home, "something that is no filter");
+        }
         match what.strip_prefix("BADSHARD the key holds ") {
             Some(found) => self.not_the_shard(home, found),
             None if what.contains("BADSHARD") => self.not_the_shard(home, UNMARKED),
@@ -392,7 +395,7 @@ impl Sharded {
             self.heed_probe(home, there)?;
             match value {
                 Some(Ok(value)) => values.push(value),
-                Some(Err(what)) => return Err(refusal(&shard.key, what)),
+                Some(Err(what)) => return Err(self.refused(home, what)),
                 None => return Err(unexpected(&shard.key, &Value::Nil)),
             }
         }
@@ -422,6 +425,9 @@ impl Sharded {
         };
         let (saved, found) = match self.filters.save_with_identity(&shard.key, to, moved) {
             Err(FilterError::Missing { .. }) => return Err(self.gone(home)),
+            Err(FilterError::WrongType { .. }) if self.about.is_some() => {
+                return Err(self.not_the_shard(home, "something that is no filter"));
+            }
             saved => saved?,
         };
         match (self.mark(), found) {

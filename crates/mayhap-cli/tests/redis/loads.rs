@@ -235,6 +235,31 @@ fn many_make_one_list_at_once() {
     assert_eq!(server.client().say("DBSIZE").int(), 18);
 }
 
+/// One of them is there in the end, whole, and nothing of the other.
+#[test]
+fn two_loads_of_one_name_at_once_leave_one_of_them() {
+    let Some(make) = make() else { return };
+    let server = Server::start(make, &[]);
+    let url = format!("redis://127.0.0.1:{}", server.port);
+    let folder = folder();
+    let dir = folder.path();
+    done(dir, "build --shards 24 -o many.mh members");
+    done(dir, "build --shards 5 -o few.mh members");
+    for round in 0..6 {
+        let load = |file: &str| start(dir, &format!("redis load --force {url} list {file}"));
+        let ended = [load("many.mh"), load("few.mh")].map(|child| {
+            let output = child.wait_with_output().unwrap();
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert!(output.status.success() || error.contains("somebody else"), "{error}");
+            output.status.success()
+        });
+        assert!(ended.contains(&true));
+        assert_eq!(done(dir, &format!("redis check -c {url} list members")), "20000\n");
+        let keys = server.client().say("DBSIZE").int();
+        assert!([25, 6].contains(&keys), "{keys} keys in round {round}");
+    }
+}
+
 #[test]
 fn errors_are_about_the_filter_and_replicas_can_be_saved() {
     let Some(make) = make() else { return };
