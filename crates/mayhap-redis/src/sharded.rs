@@ -277,14 +277,15 @@ impl Sharded {
 
     /// A question that only this shard answers with yes: is it there?
     fn probe(&self, home: usize) -> Order {
-        let shard = &self.shards[home];
-        let mut command = match self.mark() {
-            Mark::None => cmd("EXISTS").arg(&shard.key).clone(),
-            Mark::Stamp(_) | Mark::Witness(_) => {
-                return self.orders_for(home, Question::Check, &[b""]).0.remove(0);
+        match self.mark() {
+            Mark::None => {
+                let shard = &self.shards[home];
+                Order::at(shard.slot, cmd("EXISTS").arg(&shard.key))
             }
-        };
-        Order::at(shard.slot, &mut command)
+            Mark::Stamp(_) | Mark::Witness(_) => {
+                self.orders_for(home, Question::Check, &[b""]).0.remove(0)
+            }
+        }
     }
 
     /// What the answer to it means.
