@@ -75,6 +75,15 @@ fn swapped_shards_are_told_of(make: Make) {
     assert_eq!((witnessed.count(), witnessed.info().unwrap().items), (Ok(new), new));
     // Whoever opens it asks for the same marks, whatever the module knows by then.
     let witnessed = Sharded::open(&filters, b"witnessed").unwrap();
+    // As many items in one command as there may be, and more than fit.
+    let about = Descriptor::new(spec(), 1, Notes::new()).unwrap();
+    let small = Sharded::create(&older, b"small", about, false).unwrap();
+    assert!(small.add(&items()).is_ok());
+    assert!(small.check(&items()).unwrap().iter().all(|found| *found));
+    let more: Vec<String> = (0..5000).map(|item| format!("more {item}")).collect();
+    let full = small.add(&more);
+    assert!(matches!(full, Err(FilterError::Full { .. })), "{full:?}");
+    assert_eq!(small.delete(), Ok(2));
     let built = mayhap::Sharded::new(spec(), 8).unwrap();
     let refused = Sharded::load(&older, b"x", &built, Notes::new(), false, &|_| ()).err().unwrap();
     assert!(refused.to_string().contains("earlier release"), "{refused}");
