@@ -21,9 +21,11 @@ const SILENT_S: u64 = 30;
 /// How often it is renewed.
 const BEAT: Duration = Duration::from_secs(5);
 
-/// Replace a value by another, if it is what it was.
+/// Replace a value by another, if it is what it was. One that is to stay is not written anew: that
+/// would be refused by a server without memory.
 const COMPARE_AND_SET: &str = "\
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+if ARGV[1] == ARGV[2] then return redis.call('EXPIRE', KEYS[1], ARGV[3]) end
 redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
 return 1";
 const COMPARE_AND_DELETE: &str = "\

@@ -265,6 +265,9 @@ impl Sharded {
         if what.ends_with("not found") {
             return self.gone(home);
         }
+        if what.starts_with("WRONGTYPE") && self.about.is_some() {
+            return self.not_the_shard(home, "something that is no filter");
+        }
         match what.strip_prefix("BADSHARD the key holds ") {
             Some(found) => self.not_the_shard(home, found),
             None if what.contains("BADSHARD") => self.not_the_shard(home, UNMARKED),
@@ -274,14 +277,15 @@ impl Sharded {
 
     /// A question that only this shard answers with yes: is it there?
     fn probe(&self, home: usize) -> Order {
-        let shard = &self.shards[home];
-        let mut command = match self.mark() {
-            Mark::None => cmd("EXISTS").arg(&shard.key).clone(),
-            Mark::Stamp(_) | Mark::Witness(_) => {
-                return self.orders_for(home, Question::Check, &[b""]).0.remove(0);
+        match self.mark() {
+            Mark::None => {
+                let shard = &self.shards[home];
+                Order::at(shard.slot, cmd("EXISTS").arg(&shard.key))
             }
-        };
-        Order::at(shard.slot, &mut command)
+            Mark::Stamp(_) | Mark::Witness(_) => {
+                self.orders_for(home, Question::Check, &[b""]).0.remove(0)
+            }
+        }
     }
 
     /// What the answer to it means.
@@ -392,7 +396,7 @@ impl Sharded {
             self.heed_probe(home, there)?;
             match value {
                 Some(Ok(value)) => values.push(value),
-                Some(Err(what)) => return Err(refusal(&shard.key, what)),
+                Some(Err(what)) => return Err(self.refused(home, what)),
                 None => return Err(unexpected(&shard.key, &Value::Nil)),
             }
         }
@@ -422,6 +426,9 @@ impl Sharded {
         };
         let (saved, found) = match self.filters.save_with_identity(&shard.key, to, moved) {
             Err(FilterError::Missing { .. }) => return Err(self.gone(home)),
+            Err(FilterError::WrongType { .. }) if self.about.is_some() => {
+                return Err(self.not_the_shard(home, "something that is no filter"));
+            }
             saved => saved?,
         };
         match (self.mark(), found) {

@@ -192,8 +192,7 @@ fn a_shard_that_is_not_the_one_is_an_error() {
     done(dir, "build --shards 16 -o list.mh members");
     done(dir, &format!("redis load {url} list list.mh"));
     let mut client = server.client();
-    let key = "list:{3.4}".to_owned();
-    let key = client.say("KEYS list:{3*").array().pop().map_or(key, |key| key.text());
+    let key = client.say("KEYS list:{3*").array().remove(0).text();
     let info = done(dir, &format!("redis info {url} list"));
     assert!(info.contains("identity    in every shard"), "{info}");
     for change in [format!("BF.CLEAR {key}"), format!("DEL {key}"), format!("BF.ADD {key} x")] {
@@ -233,6 +232,31 @@ fn many_make_one_list_at_once() {
         assert_eq!(done(dir, &format!("redis check -c {url} {name} members")), "20000\n");
     }
     assert_eq!(server.client().say("DBSIZE").int(), 18);
+}
+
+/// One of them is there in the end, whole, and nothing of the other.
+#[test]
+fn two_loads_of_one_name_at_once_leave_one_of_them() {
+    let Some(make) = make() else { return };
+    let server = Server::start(make, &[]);
+    let url = format!("redis://127.0.0.1:{}", server.port);
+    let folder = folder();
+    let dir = folder.path();
+    done(dir, "build --shards 24 -o many.mh members");
+    done(dir, "build --shards 5 -o few.mh members");
+    for round in 0..6 {
+        let load = |file: &str| start(dir, &format!("redis load --force {url} list {file}"));
+        let ended = [load("many.mh"), load("few.mh")].map(|child| {
+            let output = child.wait_with_output().unwrap();
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert!(output.status.success() || error.contains("somebody else"), "{error}");
+            output.status.success()
+        });
+        assert!(ended.contains(&true));
+        assert_eq!(done(dir, &format!("redis check -c {url} list members")), "20000\n");
+        let keys = server.client().say("DBSIZE").int();
+        assert!([25, 6].contains(&keys), "{keys} keys in round {round}");
+    }
 }
 
 #[test]

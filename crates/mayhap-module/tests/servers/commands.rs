@@ -151,6 +151,8 @@ fn errors_are_those_clients_expect() {
                     "LOADCHUNK" => "text 1 x",
                     "INSERT" | "MEXISTSANY" => "text ITEMS a",
                     "MERGE" => "text k",
+                    "SHARDID" => "text 00112233445566778899aabbccddeeff/1/3",
+                    "SHARDMADD" | "SHARDMEXISTS" => "text 00112233445566778899aabbccddeeff/1/3 a",
                     _ => "text a",
                 };
                 let got = client.say(&format!("{name} {line}"));

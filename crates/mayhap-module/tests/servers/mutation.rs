@@ -24,6 +24,7 @@ fn mended(mut payload: Vec<u8>) -> Vec<u8> {
 const SUBJECTS: &[&str] = &[
     "BF.RESERVE k 0.01 40",
     "BF.RESERVE k 0.01 40 NONSCALING",
+    "BF.RESERVE k 0.01 40 NONSCALING;BF.SHARDID k 00112233445566778899aabbccddeeff/1/3",
     "BF.RESERVE k 0.01 40 KIND counting",
     "BF.RESERVE k 0.01 20 LAST 20 GENERATIONS 2",
     "BF.RESERVE k 0.01 20 COMPAT",

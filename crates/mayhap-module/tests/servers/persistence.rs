@@ -33,6 +33,9 @@ const SCRIPT: &[&str] = &[
     "BF.MERGE compat compat",
     "BF.ADD sum new",
     "BF.CLEAR b",
+    "BF.RESERVE shard 0.01 50 NONSCALING",
+    "BF.SHARDID shard 00112233445566778899aabbccddeeff/1/3",
+    "BF.SHARDMADD shard 00112233445566778899aabbccddeeff/1/3 1 2 3",
 ];
 
 fn fill(client: &mut Client) {
@@ -53,7 +56,7 @@ fn fill(client: &mut Client) {
     client.say("BF.MADD large 1 2 3");
     copy_by_chunks(client, "large", "loadedlarge");
     // A dump of each make, chunk by chunk, and one that is left in the middle.
-    for (from, to) in [("grows", "loaded"), ("compat", "loadedcompat")] {
+    for (from, to) in [("grows", "loaded"), ("compat", "loadedcompat"), ("shard", "loadedshard")] {
         copy_by_chunks(client, from, to);
     }
     let head = client.say("BF.SCANDUMP grows 0").array().remove(1).bytes();
@@ -118,7 +121,7 @@ fn replicas_and_restarts_are_equal() {
         let mut client = primary.client();
         fill(&mut client);
         let ours = dumps(&mut client);
-        assert_eq!(ours.len(), 21);
+        assert_eq!(ours.len(), 23);
         assert!(ours["large"].0 == ours["loadedlarge"].0);
         for (name, (dump, _)) in &ours {
             assert_eq!(client.say(&format!("COPY {name} copy")), Value::Int(1), "{name}");

@@ -4,7 +4,7 @@
 //! asks for them, moves each as far as it has to go, and asks again at the end: what a failover
 //! or a killed process undid is done again, and what is done is not.
 
-use super::make::check_name;
+use super::make::{check_name, look_at};
 use super::{Question, Sharded};
 use crate::claim::Claim;
 use crate::filters::{refusal, shown};
@@ -65,12 +65,11 @@ impl Sharded {
             });
         }
         check_name(name)?;
-        let there = filters.look(name)?;
-        if there != Held::Nothing && !over {
-            return Err(FilterError::Exists { key: shown(name) });
-        }
+        look_at(filters, name, over)?;
         let about = Descriptor::of(filter, notes);
         let claim = Claim::take(filters, name, about.shards(), digest_of(filter, &about)?)?;
+        // Not before: whoever had the claim may just have ended.
+        let there = look_at(filters, name, over).inspect_err(|_| claim.release())?;
         let new = Sharded::claimed(filters, name, about, claim.id())?;
         new.clear_claim(&there, claim.before);
         let loaded = claim.keep_while(

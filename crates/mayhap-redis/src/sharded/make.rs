@@ -45,12 +45,11 @@ impl Sharded {
                 hint: "give its spec one: Spec::with_secret",
             });
         }
-        let there = filters.look(name)?;
-        if there != Held::Nothing && !over {
-            return Err(FilterError::Exists { key: shown(name) });
-        }
+        look_at(filters, name, over)?;
         let digest = Native::seeded(0).hash(about.encode().as_slice()).0;
         let claim = Claim::take(filters, name, about.shards(), digest)?;
+        // Not before: whoever had the claim may just have ended.
+        let there = look_at(filters, name, over).inspect_err(|_| claim.release())?;
         let filter = Sharded::claimed(filters, name, about, claim.id())?;
         filter.clear_claim(&there, claim.before);
         let made = claim.keep_while(|| (), || filter.reserve(&there, over));
@@ -206,6 +205,14 @@ impl Sharded {
             }
         }
         Ok(())
+    }
+}
+
+/// What is under a name; unless `over`, that must be nothing.
+pub(super) fn look_at(filters: &Filters, name: &[u8], over: bool) -> Result<Held, FilterError> {
+    match filters.look(name)? {
+        there if there == Held::Nothing || over => Ok(there),
+        _ => Err(FilterError::Exists { key: shown(name) }),
     }
 }
 
