@@ -72,10 +72,8 @@ impl StoreArgs {
         };
         let seen = Seen::new(backend).with_fail_open(self.fail_open);
         Ok(seen.when_failing_open(|error| {
-            print::warning(
-                &error.to_string(),
-                Some("so nothing counts as seen, and no mark is kept"),
-            );
+            let so = "so nothing counts as seen, and no mark is kept (--fail-open)";
+            print::warning(&format!("{error}; {so}"), None);
         }))
     }
 }
