@@ -253,7 +253,7 @@ fn resolve(node: &Node, until: Instant) -> io::Result<Vec<SocketAddr>> {
     }
     let (host, (told, answer)) = ((node.host.clone(), node.port), mpsc::channel());
     std::thread::Builder::new().name("resolver".to_owned()).spawn(move || {
-        _ = told.send(host.to_socket_addrs().map(|all| all.collect::<Vec<_>>()));
+        _ = told.send(host.to_socket_addrs().map(Iterator::collect));
     })?;
     answer.recv_timeout(left_until(until)?).unwrap_or_else(|_| {
         Err(io::Error::new(io::ErrorKind::TimedOut, "no answer about the name"))
