@@ -89,6 +89,27 @@ fn a_stopped_server_holds_nobody_longer_than_the_timeout() {
     }
 }
 
+/// A queue of connections that nobody takes is full before long.
+#[test]
+fn a_stopped_server_behind_a_unix_socket_holds_nobody_either() {
+    let dir = tempfile::tempdir().unwrap();
+    let socket = dir.path().join("redis.sock").display().to_string();
+    let args = ["--unixsocket", &socket, "--tcp-backlog", "1"];
+    let Some(server) = Server::start(&args) else { return };
+    let url = format!("redis+unix://{socket}?timeout=0.2");
+    let seen = open(&url);
+    assert_eq!(seen.mark(b"user", &["a"]).unwrap(), 1);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let tasks = runtime.block_on(AsyncSeen::open(&url)).unwrap();
+    assert!(runtime.block_on(tasks.unseen(b"user", &["a"])).unwrap().is_empty());
+    server.stop();
+    for _ in 0..6 {
+        let said = timely("mark", || away(seen.mark(b"user", &["b"])));
+        assert!(said.contains(&socket), "{said}");
+        timely("unseen", || away(runtime.block_on(tasks.unseen(b"user", &["a"]))));
+    }
+}
+
 /// An owner whose list is on this node.
 fn owner_on(node: usize) -> String {
     let slots = [0..5461, 5461..10_923, 10_923..16_384];
