@@ -121,6 +121,32 @@ fn trouble_says_what_and_what_to_do() {
     assert!(String::from_utf8_lossy(&import.stderr).contains("-:1: not a line"), "{import:?}");
 }
 
+/// Only what passes is failed open, and it is said once.
+#[test]
+fn failing_open_is_said_once_and_passwords_never() {
+    let away = "redis://ada:secret@127.0.0.1:1/0?timeout=1";
+    let open = seen(away, &["unseen", "--fail-open", "user-1", "a"]).output().unwrap();
+    let said = String::from_utf8(open.stderr).unwrap();
+    assert_eq!((open.status.code(), open.stdout.as_slice()), (Some(0), &b"a\n"[..]));
+    assert!(said.starts_with("warning: ") && said.contains("127.0.0.1:1"), "{said}");
+    assert!(said.contains("nothing counts as seen") && !said.contains("secret"), "{said}");
+    let lines: String = (0..2000).map(|n| format!("user-{n}\ta\n")).collect();
+    let bulk =
+        seen(away, &["mark", "--fail-open", "--owners-from", "-"]).write_stdin(lines).output();
+    let said = String::from_utf8(bulk.unwrap().stderr).unwrap();
+    assert_eq!(said.matches("warning: ").count(), 1, "{said}");
+    // What is no passing trouble stays an error.
+    let refused =
+        fails("redis://ada:secret@h?pass=secret", &["unseen", "--fail-open", "user-1", "a"]);
+    assert!(refused.contains("pass=…") && !refused.contains("secret"), "{refused}");
+    assert!(!fails("redis:/ada:secret@h", &["unseen", "user-1", "a"]).contains("secret"));
+    let help = seen(away, &["mark", "--help"]).env("MAYHAP_SEEN_STORE", away).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    assert!(help.contains("MAYHAP_SEEN_STORE") && !help.contains("secret"), "{help}");
+    let file = fails("none.redb", &["mark", "--wait-replicas", "1", "user-1", "a"]);
+    assert!(file.contains("no replicas") && file.contains("hint: "), "{file}");
+}
+
 struct Server(Child);
 
 impl Drop for Server {

@@ -85,7 +85,8 @@ impl Filters {
         Filters::connect_with(address, prefix, PATIENCE)
     }
 
-    /// The same; a call gives up when a failover or a move of slots takes longer than `patience`.
+    /// The same; a call gives up when a failover or a move of slots takes longer than `patience`. A
+    /// `timeout=` in the address counts instead, and for calls that carry much data, too.
     pub fn connect_with(
         address: Address,
         prefix: &str,

@@ -261,10 +261,10 @@ pub(crate) fn options(address: &Address, patience: Duration) -> How {
     How {
         again: true,
         within,
-        // In a cluster somebody else may take over from one who does not answer.
-        attempt: match address.is_cluster() && !patience.is_zero() {
-            true => within.min(ANSWER_WITHIN.max(within / 4)),
-            false => within,
+        // Who is patient asks again: somebody else may have taken over, or a server been revived.
+        attempt: match patience.is_zero() {
+            true => within,
+            false => within.min(ANSWER_WITHIN.max(within / 4)),
         },
         is_fixed: address.timeout().is_some(),
         is_patient: !patience.is_zero(),

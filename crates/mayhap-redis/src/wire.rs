@@ -227,7 +227,11 @@ pub(crate) fn misread(name: &str, error: &redis::RedisError, answered: bool) -> 
 fn connect(node: &Node, until: Instant) -> io::Result<Socket> {
     #[cfg(unix)]
     if node.port == 0 {
-        return Ok(Socket::Unix(UnixStream::connect(&node.host)?));
+        // A server that is stopped accepts as many as its queue has room for; then it blocks.
+        let socket = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None)?;
+        let within = left_until(until)?.min(CONNECT_WITHIN);
+        socket.connect_timeout(&socket2::SockAddr::unix(&node.host)?, within)?;
+        return Ok(Socket::Unix(socket.into()));
     }
     let mut failed = io::Error::new(io::ErrorKind::NotFound, "no such host");
     let addresses = resolve(node, until)?;
@@ -253,7 +257,7 @@ fn resolve(node: &Node, until: Instant) -> io::Result<Vec<SocketAddr>> {
     }
     let (host, (told, answer)) = ((node.host.clone(), node.port), mpsc::channel());
     std::thread::Builder::new().name("resolver".to_owned()).spawn(move || {
-        _ = told.send(host.to_socket_addrs().map(|all| all.collect::<Vec<_>>()));
+        _ = told.send(host.to_socket_addrs().map(Iterator::collect));
     })?;
     answer.recv_timeout(left_until(until)?).unwrap_or_else(|_| {
         Err(io::Error::new(io::ErrorKind::TimedOut, "no answer about the name"))

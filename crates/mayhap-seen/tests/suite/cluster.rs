@@ -83,6 +83,11 @@ impl Node {
         info.contains(what)
     }
 
+    pub fn is_primary(&self) -> bool {
+        let info: String = cmd("INFO").arg("replication").query(&mut self.connection()).unwrap();
+        info.contains("role:master")
+    }
+
     fn is_replicating(&self) -> bool {
         let info: String = cmd("INFO").arg("replication").query(&mut self.connection()).unwrap();
         info.contains("role:slave") && info.contains("master_link_status:up")
@@ -97,7 +102,8 @@ pub fn wait(what: &str, mut until: impl FnMut() -> bool) {
     }
 }
 
-fn cluster(program: &Path) -> Vec<Node> {
+/// Three primaries, then the replica of each.
+pub fn replicated(program: &Path) -> Vec<Node> {
     let nodes: Vec<Node> = (0..6).map(|_| Node::start(program)).collect();
     join(&nodes);
     for (master, replica) in nodes[..3].iter().zip(&nodes[3..]) {
@@ -140,7 +146,7 @@ pub fn bare(program: &Path) -> Vec<Node> {
 #[test]
 fn a_cluster_that_loses_a_master_works_on() {
     for program in [Make::Redis, Make::Valkey].into_iter().filter_map(Make::program) {
-        loses_a_master(cluster(&program));
+        loses_a_master(replicated(&program));
     }
 }
 
@@ -167,12 +173,8 @@ fn loses_a_master(mut nodes: Vec<Node>) {
         assert_eq!(followed, 1);
     }
     drop(nodes.remove(0));
-    let promoted = |node: &Node| {
-        let info: String = cmd("INFO").arg("replication").query(&mut node.connection()).unwrap();
-        info.contains("role:master")
-    };
     wait("the replica to take over", || {
-        promoted(&nodes[2]) && nodes.iter().all(|node| node.knows("cluster_state:ok"))
+        nodes[2].is_primary() && nodes.iter().all(|node| node.knows("cluster_state:ok"))
     });
     for seen in &stores {
         for owner in &owners {

@@ -1,5 +1,6 @@
 //! One suite over every backend and layout, against real servers and real files.
 
+mod attack;
 mod behaviour;
 mod cluster;
 mod crash;

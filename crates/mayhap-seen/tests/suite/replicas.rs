@@ -1,10 +1,12 @@
 //! Changes that replicas must have.
 
-use crate::cluster;
+use crate::cluster::{self, Node};
 use crate::server::{Make, Server};
 use mayhap_redis::redis::cmd;
 use mayhap_seen::redis::{AsyncSeen, Options, Redis, Wait};
 use mayhap_seen::{Seen, SeenError};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 #[test]
@@ -62,5 +64,51 @@ fn changes_wait_for_replicas_and_tell_if_they_do_not_come() {
             assert!(matches!(error, Err(SeenError::Unacknowledged { .. })), "{error:?}");
             assert!(runtime.block_on(tasks.unseen(b"task", &["y", "z"])).unwrap().is_empty());
         }
+    }
+}
+
+/// The primary dies under eight threads that mark: what replicas have acknowledged is there
+/// afterwards. What was acknowledged by the primary alone need not be.
+#[test]
+fn acknowledged_marks_survive_their_primary() {
+    let Some(program) = Make::Redis.program() else { return };
+    let mut nodes = cluster::replicated(&program);
+    let hosts: Vec<String> = nodes.iter().map(Node::host).collect();
+    let url = format!("redis+cluster://{}?timeout=2", hosts.join(","));
+    let wait = Wait { replicas: 1, within: Duration::from_secs(1) };
+    let options = Options::parse(&url).unwrap().with_wait(wait);
+    let seen = Seen::new(Redis::open_with(options).unwrap());
+    let (marked, over) = (Mutex::new(vec![]), AtomicBool::new(false));
+    let (mut before, mut after) = (0, 0);
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (seen, marked, over) = (&seen, &marked, &over);
+            scope.spawn(move || {
+                for n in (0..).take_while(|_| !over.load(Relaxed)) {
+                    let (owner, id) = (format!("user-{thread}-{}", n % 5), format!("id-{n}"));
+                    match seen.mark(owner.as_bytes(), &[&id]) {
+                        Ok(_) => marked.lock().unwrap().push((owner, id)),
+                        Err(SeenError::Away { .. } | SeenError::Unacknowledged { .. }) => {}
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            });
+        }
+        let count = || marked.lock().unwrap().len();
+        cluster::wait("marks", || count() > 500);
+        drop(nodes.remove(0));
+        before = count();
+        cluster::wait("the replica to take over", || {
+            nodes.iter().filter(|node| node.is_primary()).count() == 3
+        });
+        let promoted = count();
+        cluster::wait("more marks", || count() > promoted + 500);
+        after = count();
+        over.store(true, Relaxed);
+    });
+    assert!(after > before);
+    for (owner, id) in marked.into_inner().unwrap() {
+        let is_seen = seen.unseen(owner.as_bytes(), &[&id]).unwrap().is_empty();
+        assert!(is_seen, "{owner} {id} of {before} and {after} marks");
     }
 }

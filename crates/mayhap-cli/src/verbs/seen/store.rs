@@ -43,7 +43,7 @@ pub struct StoreArgs {
 impl StoreArgs {
     /// Open it; only what writes may make a new file.
     pub fn open(&self, creates: bool) -> anyhow::Result<Lists> {
-        let backend: Box<dyn Backend> = if self.store.contains("://") {
+        let backend: Box<dyn Backend> = if is_address(&self.store) {
             let mut options = redis::Options::parse(&self.store)?;
             if let Some(policy) = self.policy {
                 options = options.with_policy(policy);
@@ -60,7 +60,7 @@ impl StoreArgs {
             }
             if !creates && !path.exists() {
                 return Err(refuse(
-                    format!("{}: no such store", mayhap_redis::redacted(&self.store)),
+                    format!("{}: no such store", path.display()),
                     "`mayhap seen mark` makes one; is the name right?",
                 ));
             }
@@ -72,10 +72,16 @@ impl StoreArgs {
         };
         let seen = Seen::new(backend).with_fail_open(self.fail_open);
         Ok(seen.when_failing_open(|error| {
-            print::warning(
-                &error.to_string(),
-                Some("so nothing counts as seen, and no mark is kept"),
-            );
+            let so = "so nothing counts as seen, and no mark is kept (--fail-open)";
+            print::warning(&format!("{error}; {so}"), None);
         }))
     }
+}
+
+/// Whether it is meant as one: what is written like one and is none is no file's name either, and
+/// may have a password in it.
+fn is_address(store: &str) -> bool {
+    let schemes = ["redis", "rediss", "valkey", "valkeys", "redis+cluster", "rediss+cluster"];
+    let scheme = store.split_once(':').map(|(scheme, _)| scheme);
+    store.contains("://") || scheme.is_some_and(|scheme| schemes.contains(&scheme))
 }
