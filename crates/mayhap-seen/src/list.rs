@@ -3,13 +3,17 @@
 //! All of it is pure: time is an argument, bytes are another room's affair (`record.rs`), and no
 //! backend decides anything that is decided here.
 
-use crate::policy::{MAX_SLICES, Policy, Seconds};
+use crate::policy::{Policy, Seconds};
 use crate::slice::{Shape, Sieve, Slice};
 use mayhap::Hash;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// Offered ids an owner may have at a time; beyond it those that lapse first go first.
 const MAX_OFFERED: usize = 65_536;
+
+/// Slices a list may have at all. A policy asks for far fewer, but a period of a time window may
+/// take several, and imported slices are kept beside those that were there.
+pub(crate) const MOST_SLICES: usize = 4096;
 
 /// What one owner has seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,6 +95,12 @@ impl List {
         self.offers.iter().map(|offer| offer.hashes.len() as u64).sum()
     }
 
+    /// How long the last offer has left.
+    #[cfg(feature = "redis")]
+    pub(crate) fn offered_for(&self, now: Seconds) -> Seconds {
+        self.offers.last().map_or(0, |offer| offer.until.saturating_sub(now))
+    }
+
     /// When the first id of the oldest slice came, or nothing.
     pub fn oldest(&self) -> Option<Seconds> {
         self.slices.last().map(|slice| slice.started)
@@ -127,7 +137,6 @@ impl List {
             let oldest = (now / every).saturating_sub(u64::from(policy.slices()) - 1);
             self.slices.retain(|slice| slice.started / every >= oldest);
         }
-        self.slices.truncate(self.room(policy));
     }
 
     /// Whether it is seen or on offer. Old things must have been forgotten.
@@ -207,7 +216,7 @@ impl List {
         if current.is_none_or(Slice::is_full) {
             let shape = next_shape(policy, current);
             self.slices.insert(0, Slice::new(now, shape));
-            self.slices.truncate(self.room(policy));
+            self.drop_oldest(policy);
         }
         self.slices[0].insert(hash, policy.exact());
     }
@@ -228,14 +237,26 @@ impl List {
             }
             None => self.offers.insert(at, Offer { until, hashes: fresh }),
         }
+        self.drop_offers();
+    }
+
+    fn drop_offers(&mut self) {
         while self.offered() > MAX_OFFERED as u64 && self.offers.len() > 1 {
             self.offers.remove(0);
         }
     }
 
-    /// How many slices may stay. Periods of time may have several each.
-    fn room(&self, policy: &Policy) -> usize {
-        (if policy.every().is_some() { MAX_SLICES } else { policy.slices() }) as usize
+    /// A slice has begun: by count, the oldest makes room for it.
+    ///
+    /// A list that has more slices than the policy's, because they were imported or the policy
+    /// was wider, loses two for each that begins: never less is kept than the policy asks for, and
+    /// nothing goes before something new has come.
+    fn drop_oldest(&mut self, policy: &Policy) {
+        if policy.every().is_none() {
+            let excess = self.slices.len().saturating_sub(policy.slices() as usize);
+            self.slices.truncate(self.slices.len() - excess.min(2));
+        }
+        self.slices.truncate(MOST_SLICES);
     }
 
     /// Why this id is hidden, if it is. Old things must have been forgotten.
@@ -253,21 +274,72 @@ impl List {
         offer.map_or(Explanation::NotSeen, |offer| Explanation::Offered { until: offer.until })
     }
 
-    /// Remember also what another list of the same owner remembers, as far as the policy has room.
+    /// Remember also what another list of the same owner remembers: the union of both.
+    ///
+    /// Nothing that either remembers is lost, merging again changes nothing, and it does not
+    /// matter which list is merged into which. A slice of one that is an older or a later state
+    /// of a slice of the other becomes one with it; all others are kept, if need be more than the
+    /// policy's (`drop_oldest`). The union errs at most as often as both lists together.
     pub fn merge(&mut self, other: List, policy: &Policy, now: Seconds) {
-        self.touched = self.touched.max(other.touched);
-        self.last_new = self.last_new.max(other.last_new);
-        for slice in other.slices {
-            if !self.slices.contains(&slice) {
-                let at = self.slices.partition_point(|mine| mine.started >= slice.started);
-                self.slices.insert(at, slice);
+        // A moment in the future, from a machine whose clock is ahead, must not age the other list.
+        self.touched = self.touched.min(now).max(other.touched.min(now));
+        self.last_new = self.last_new.max(other.last_new).min(self.touched);
+        self.slices.extend(other.slices);
+        unite(&mut self.slices);
+        self.slices.truncate(MOST_SLICES);
+        self.unite_offers(other.offers);
+        self.forget_old(policy, now);
+    }
+
+    /// Each id is on offer as long as either list says, unless it is seen.
+    fn unite_offers(&mut self, others: Vec<Offer>) {
+        let mut until: BTreeMap<u64, Seconds> = BTreeMap::new();
+        for offer in self.offers.drain(..).chain(others) {
+            for hash in offer.hashes {
+                let latest = until.entry(hash).or_default();
+                *latest = offer.until.max(*latest);
             }
         }
-        for offer in other.offers {
-            let hashes: Vec<Hash> = offer.hashes.iter().map(|hash| Hash(*hash)).collect();
-            self.offer(&hashes, offer.until);
+        let mut ends: BTreeMap<Seconds, Vec<u64>> = BTreeMap::new();
+        for (hash, until) in until.into_iter().filter(|(hash, _)| !self.is_marked(Hash(*hash))) {
+            ends.entry(until).or_default().push(hash);
         }
-        self.forget_old(policy, now);
+        self.offers = ends.into_iter().map(|(until, hashes)| Offer { until, hashes }).collect();
+        self.drop_offers();
+    }
+}
+
+/// Make one of slices that are states of the same slice, and put all in order, newest first.
+///
+/// Slices of one moment and shape are states of one slice if one has all ids of the other, or if
+/// they share half the ids of the smaller one: each has gone its own way since they were the
+/// same. (Of those that one large call began in the same second, none shares anything.)
+fn unite(slices: &mut Vec<Slice>) {
+    // An order that depends on nothing but the slices. Of one moment the emptiest comes first: the
+    // first slice is the one that takes new ids.
+    let order = |a: &Slice, b: &Slice| {
+        (b.started.cmp(&a.started))
+            .then_with(|| a.ids().cmp(&b.ids()))
+            .then_with(|| (a.shape.capacity, a.shape.range).cmp(&(b.shape.capacity, b.shape.range)))
+            .then_with(|| a.sorted.cmp(&b.sorted))
+    };
+    for is_same in [Slice::is_part_of as fn(&Slice, &Slice) -> bool, Slice::is_akin_to] {
+        slices.sort_by(order);
+        let mut at = 0;
+        while at < slices.len() {
+            let of_this_moment = slices[at..].partition_point(|s| s.started == slices[at].started);
+            let mut others = at + 1..at + of_this_moment;
+            match others.find(|other| is_same(&slices[at], &slices[*other])) {
+                Some(other) => {
+                    let slice = slices.remove(at);
+                    slices[other - 1].unite(slice);
+                    // It may have become akin to one that was passed.
+                    at = slices.partition_point(|s| s.started > slices[other - 1].started);
+                    slices.sort_by(order);
+                }
+                None => at += 1,
+            }
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 mod changing;
 mod compact;
 mod folds;
+mod learned;
 mod lists;
 mod marking;
 mod plan;
@@ -14,14 +15,16 @@ mod plan;
 mod tasks;
 
 use crate::SeenError;
-use crate::backend::{Backend, Change, Clock, Visit, system_clock};
+use crate::backend::{Backend, Change, Clock, Visit};
 use crate::list::List;
-use crate::policy::{Policy, Seconds};
+use crate::policy::{Policy, PolicyFields, Seconds};
 use crate::view::View;
 use changing::Changing;
 use folds::Folds;
+use learned::Learned;
 use mayhap_redis::{Address, LinkError, Pool};
 use plan::Plan;
+use std::sync::Arc;
 #[cfg(feature = "async")]
 pub use tasks::AsyncSeen;
 
@@ -50,8 +53,8 @@ pub struct Options {
     address: Address,
     layout: Layout,
     prefix: Vec<u8>,
-    policy: Policy,
-    clock: Clock,
+    policy: PolicyFields,
+    clock: Option<Clock>,
 }
 
 impl Options {
@@ -67,23 +70,30 @@ impl Options {
                 ("prefix", _) => prefix = value.into_bytes(),
                 _ => {
                     let allowed = "layout=compact, layout=list, prefix=…, timeout=…, cluster=true";
-                    let what = format!("{name}={value}: allowed is {allowed}");
+                    // Not its value, which may be a password.
+                    let what = format!("{name}=…: allowed is {allowed}");
                     return Err(SeenError::Refused { what });
                 }
             }
         }
-        let (policy, clock) = (Policy::default(), system_clock());
-        Ok(Options { address, layout, prefix, policy, clock })
+        let policy = PolicyFields::default();
+        Ok(Options { address, layout, prefix, policy, clock: None })
     }
 
-    /// Live by this policy. All programs that share lists should use the same.
+    /// Live by this policy. The first who writes stores it beside the lists; where another is
+    /// stored, calls are refused ([`SeenError::Policy`]). Without it the stored one counts.
     pub fn with_policy(self, policy: Policy) -> Options {
+        self.with_policy_fields(policy.into())
+    }
+
+    /// The same for some fields: the others are the stored ones, or the defaults.
+    pub fn with_policy_fields(self, policy: PolicyFields) -> Options {
         Options { policy, ..self }
     }
 
-    /// Another clock than the system's. Clocks of programs that share lists should agree.
+    /// Another clock than the server's. Clocks of programs that share lists should agree.
     pub fn with_clock(self, clock: Clock) -> Options {
-        Options { clock, ..self }
+        Options { clock: Some(clock), ..self }
     }
 
     /// How lists lie on the server.
@@ -96,50 +106,79 @@ impl Options {
         &self.prefix
     }
 
-    fn plan(&self) -> Plan {
+    fn learned(&self) -> Learned {
         let (layout, prefix) = (self.layout, self.prefix.clone());
-        Plan { policy: self.policy, layout, prefix, is_cluster: self.address.is_cluster() }
+        let is_cluster = self.address.is_cluster();
+        let plan = Plan { policy: Policy::default(), layout, prefix, is_cluster };
+        Learned::new(plan, self.policy, self.clock.clone())
     }
 }
 
 /// Lists on a server, for threads. Connections are made as they are needed.
 pub struct Redis {
     pool: Pool,
-    plan: Plan,
-    clock: Clock,
+    learned: Learned,
     folds: Folds,
 }
 
 impl Redis {
-    /// Lists at this URL, by the default policy. Nothing is connected before the first question.
+    /// Lists at this URL, by the policy stored there. Nothing is connected before the first question.
     pub fn open(url: &str) -> Result<Redis, SeenError> {
         Redis::open_with(Options::parse(url)?)
     }
 
     /// The same with a say in how.
     pub fn open_with(options: Options) -> Result<Redis, SeenError> {
-        let plan = options.plan();
-        let (pool, clock) = (Pool::new(options.address).map_err(error)?, options.clock);
-        Ok(Redis { pool, plan, clock, folds: Folds::default() })
+        let learned = options.learned();
+        let pool = Pool::new(options.address).map_err(error)?;
+        Ok(Redis { pool, learned, folds: Folds::default() })
+    }
+
+    /// How lists are kept, by the stored policy.
+    fn plan(&self, writes: bool) -> Result<Arc<Plan>, SeenError> {
+        if let Some(plan) = self.learned.plan(writes) {
+            return Ok(plan);
+        }
+        let replies = self.pool.ask_again(&[self.learned.question(writes)?]).map_err(error)?;
+        self.learned.answer(replies.into_iter().next())
     }
 }
 
 impl Backend for Redis {
-    fn policy(&self) -> &Policy {
-        &self.plan.policy
+    fn policy(&self) -> Result<Policy, SeenError> {
+        Ok(self.plan(false)?.policy)
+    }
+
+    fn set_policy(&mut self, fields: &PolicyFields) -> Result<Policy, SeenError> {
+        for failures in 0..plan::TRIES {
+            if failures > 0 {
+                std::thread::sleep(plan::pause(failures));
+            }
+            let replies = self.pool.ask_again(&[self.learned.question(false)?]).map_err(error)?;
+            let (request, policy) = self.learned.changing(replies.into_iter().next(), fields)?;
+            let replies = self.pool.ask(&[request]).map_err(error)?;
+            if self.learned.changed(&replies)? {
+                return Ok(policy);
+            }
+        }
+        Err(SeenError::Contended { owner: learned::POLICY.to_vec(), tries: plan::TRIES })
     }
 
     fn now(&self) -> Seconds {
-        (self.clock)()
+        self.learned.now()
     }
 
     fn read(&self, owners: &[&[u8]]) -> Result<Vec<View>, SeenError> {
-        let replies = self.pool.ask_again(&self.plan.reading(owners)).map_err(error)?;
-        self.plan.views(owners, replies, self.now())
+        let plan = self.plan(false)?;
+        plan.check_owners(owners.iter().copied())?;
+        let replies = self.pool.ask_again(&plan.reading(owners)).map_err(error)?;
+        plan.views(owners, replies, self.now())
     }
 
     fn change(&self, changes: &[Change<'_>]) -> Result<Vec<Vec<bool>>, SeenError> {
-        let mut changing = Changing::new(&self.plan, changes, self.now());
+        let plan = self.plan(true)?;
+        plan.check_owners(changes.iter().map(|change| change.owner))?;
+        let mut changing = Changing::new(&plan, changes, self.now());
         let mut riders = self.folds.take();
         loop {
             let mut wanted = changing.requests()?;
@@ -153,30 +192,37 @@ impl Backend for Redis {
                 true => self.pool.ask_again(&requests),
                 false => self.pool.ask(&requests),
             };
-            changing.replies(replies.map_err(error)?.split_off(ridden))?;
+            if let Err(error) = changing.replies(replies.map_err(error)?.split_off(ridden)) {
+                _ = self.pool.ask(&changing.undo());
+                return Err(error);
+            }
             changing.pause().into_iter().for_each(std::thread::sleep);
         }
         let (known, folds) = changing.end();
         // All is done but the tidying, which may fail.
-        _ = self.pool.ask(&self.folds.leave(&self.plan, folds));
+        _ = self.pool.ask(&self.folds.leave(&plan, folds));
         Ok(known)
     }
 
     fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
-        let replies = self.pool.ask(&[self.plan.forgetting(owner)]).map_err(error)?;
-        self.plan.forgotten(&replies)
+        let plan = self.plan(false)?;
+        plan.check_owners([owner])?;
+        let replies = self.pool.ask(&[plan.forgetting(owner)]).map_err(error)?;
+        plan.forgotten(&replies)
     }
 
     fn merge(&self, mut lists: Vec<(&[u8], List)>) -> Result<(), SeenError> {
+        let plan = self.plan(true)?;
+        plan.check_owners(lists.iter().map(|(owner, _)| *owner))?;
         for failures in 0..plan::TRIES {
             if failures > 0 {
                 std::thread::sleep(plan::pause(failures));
             }
             let owners: Vec<&[u8]> = lists.iter().map(|(owner, _)| *owner).collect();
-            let replies = self.pool.ask_again(&self.plan.reading(&owners)).map_err(error)?;
-            let requests = self.plan.merging(&lists, replies, self.now())?;
+            let replies = self.pool.ask_again(&plan.reading(&owners)).map_err(error)?;
+            let requests = plan.merging(&lists, replies, self.now())?;
             let replies = self.pool.ask(&requests).map_err(error)?;
-            let merged = self.plan.merged(&replies)?;
+            let merged = plan.merged(&replies)?;
             let mut merged = merged.into_iter();
             lists.retain(|_| !merged.next().unwrap_or(false));
             if lists.is_empty() {
@@ -188,10 +234,10 @@ impl Backend for Redis {
 
     fn each(&self, visit: &mut Visit<'_>) -> Result<(), SeenError> {
         let mut failed = None;
-        let glob = self.plan.glob();
-        let scanned = self.pool.scan(&glob, &mut |keys| {
+        let plan = self.plan(false)?;
+        let scanned = self.pool.scan(&plan.glob(), &mut |keys| {
             if failed.is_none() {
-                failed = self.visit(&keys, visit).err();
+                failed = self.visit(&plan, &keys, visit).err();
             }
         });
         scanned.map_err(error)?;
@@ -200,14 +246,14 @@ impl Backend for Redis {
 }
 
 impl Redis {
-    fn visit(&self, keys: &[Vec<u8>], visit: &mut Visit<'_>) -> Result<(), SeenError> {
+    fn visit(&self, plan: &Plan, keys: &[Vec<u8>], visit: &mut Visit<'_>) -> Result<(), SeenError> {
         let now = self.now();
-        let owners: Vec<&[u8]> = keys.iter().filter_map(|key| self.plan.owner(key)).collect();
+        let owners: Vec<&[u8]> = keys.iter().filter_map(|key| plan.owner(key)).collect();
         if owners.is_empty() {
             return Ok(());
         }
-        let replies = self.pool.ask_again(&self.plan.reading(&owners)).map_err(error)?;
-        for (owner, view, bytes) in self.plan.found(&owners, replies, now)? {
+        let replies = self.pool.ask_again(&plan.reading(&owners)).map_err(error)?;
+        for (owner, view, bytes) in plan.found(&owners, replies, now)? {
             visit(owner, view, bytes)?;
         }
         Ok(())

@@ -2,10 +2,10 @@
 
 use super::changing::Changing;
 use super::folds::Folds;
+use super::learned::Learned;
 use super::plan::{Plan, TRIES, pause};
 use super::{Options, error};
 use crate::SeenError;
-use crate::backend::Clock;
 use crate::call::{Call, check_owner, hash_ids};
 use crate::list::{Deed, Explanation};
 use crate::policy::{Policy, Seconds};
@@ -32,23 +32,22 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct AsyncSeen {
     pool: AsyncPool,
-    plan: Plan,
-    clock: Clock,
+    learned: Arc<Learned>,
     fail_open: bool,
     folds: Arc<Folds>,
 }
 
 impl AsyncSeen {
-    /// Lists at this URL, by the default policy.
+    /// Lists at this URL, by the policy stored there.
     pub async fn open(url: &str) -> Result<AsyncSeen, SeenError> {
         AsyncSeen::open_with(Options::parse(url)?).await
     }
 
     /// The same with a say in how.
     pub async fn open_with(options: Options) -> Result<AsyncSeen, SeenError> {
-        let (plan, clock) = (options.plan(), options.clock);
+        let learned = Arc::new(options.learned());
         let pool = AsyncPool::new(options.address).await.map_err(error)?;
-        Ok(AsyncSeen { pool, plan, clock, fail_open: false, folds: Arc::default() })
+        Ok(AsyncSeen { pool, learned, fail_open: false, folds: Arc::default() })
     }
 
     /// When the server is away, show rather than hide: nothing counts as seen and marks are let
@@ -57,9 +56,19 @@ impl AsyncSeen {
         AsyncSeen { fail_open, ..self }
     }
 
-    /// The rules lists live by.
-    pub fn policy(&self) -> &Policy {
-        &self.plan.policy
+    /// The rules lists live by. The server is asked for them, where they are not known yet.
+    pub async fn policy(&self) -> Result<Policy, SeenError> {
+        Ok(self.plan(false).await?.policy)
+    }
+
+    /// How lists are kept, by the stored policy.
+    async fn plan(&self, writes: bool) -> Result<Arc<Plan>, SeenError> {
+        if let Some(plan) = self.learned.plan(writes) {
+            return Ok(plan);
+        }
+        let question = self.learned.question(writes)?;
+        let replies = self.pool.ask(&[question]).await.map_err(error)?;
+        self.learned.answer(replies.into_iter().next())
     }
 
     /// See [`Seen::unseen`](crate::Seen::unseen).
@@ -76,8 +85,11 @@ impl AsyncSeen {
         &self,
         asked: &[(&[u8], &'a [I])],
     ) -> Result<Vec<Vec<&'a I>>, SeenError> {
-        let owners = owners(self.policy(), asked)?;
-        Ok(unseen_in(asked, self.open_if_away(self.read(&owners).await)?))
+        let views = match self.policy().await {
+            Ok(policy) => self.read(&owners(&policy, asked)?).await,
+            Err(error) => Err(error),
+        };
+        Ok(unseen_in(asked, self.open_if_away(views)?))
     }
 
     /// See [`Seen::mark`](crate::Seen::mark).
@@ -90,8 +102,8 @@ impl AsyncSeen {
         &self,
         shown: &[(&[u8], &[I])],
     ) -> Result<Vec<u64>, SeenError> {
-        let calls = self.calls(shown)?;
-        Ok(match self.change(&calls, Deed::Mark).await? {
+        let (calls, plan) = self.calls(shown).await?;
+        Ok(match self.change(&calls, Deed::Mark, plan).await? {
             Some(known) => {
                 calls.iter().zip(&known).map(|(call, known)| call.new_ids(known)).collect()
             }
@@ -125,9 +137,11 @@ impl AsyncSeen {
 
     /// See [`Seen::forget`](crate::Seen::forget).
     pub async fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
-        check_owner(self.policy(), owner)?;
-        let replies = self.pool.ask(&[self.plan.forgetting(owner)]).await.map_err(error)?;
-        self.plan.forgotten(&replies)
+        let plan = self.plan(false).await?;
+        check_owner(&plan.policy, owner)?;
+        plan.check_owners([owner])?;
+        let replies = self.pool.ask(&[plan.forgetting(owner)]).await.map_err(error)?;
+        plan.forgotten(&replies)
     }
 
     /// See [`Seen::explain`](crate::Seen::explain).
@@ -142,9 +156,11 @@ impl AsyncSeen {
 
     /// See [`Seen::import`](crate::Seen::import).
     pub async fn import(&self, owner: &[u8], bytes: &[u8]) -> Result<(), SeenError> {
-        check_owner(self.policy(), owner)?;
-        let now = (self.clock)();
-        let (list, _) = record::decode(bytes, self.policy(), now)
+        let plan = self.plan(true).await?;
+        check_owner(&plan.policy, owner)?;
+        plan.check_owners([owner])?;
+        let now = self.learned.now();
+        let (list, _) = record::decode(bytes, &plan.policy, now)
             .map_err(|error| SeenError::record(owner, error))?;
         if list.is_empty() {
             return Ok(());
@@ -154,10 +170,10 @@ impl AsyncSeen {
             if failures > 0 {
                 tokio::time::sleep(pause(failures)).await;
             }
-            let replies = self.pool.ask(&self.plan.reading(&[owner])).await.map_err(error)?;
-            let requests = self.plan.merging(&lists, replies, now)?;
+            let replies = self.pool.ask(&plan.reading(&[owner])).await.map_err(error)?;
+            let requests = plan.merging(&lists, replies, now)?;
             let replies = self.pool.ask(&requests).await.map_err(error)?;
-            if self.plan.merged(&replies)? == [true] {
+            if plan.merged(&replies)? == [true] {
                 return Ok(());
             }
         }
@@ -165,13 +181,15 @@ impl AsyncSeen {
     }
 
     async fn view(&self, owner: &[u8]) -> Result<View, SeenError> {
-        check_owner(self.policy(), owner)?;
+        check_owner(&self.policy().await?, owner)?;
         Ok(self.read(&[owner]).await?.pop().unwrap_or_default())
     }
 
     async fn read(&self, owners: &[&[u8]]) -> Result<Vec<View>, SeenError> {
-        let replies = self.pool.ask(&self.plan.reading(owners)).await.map_err(error)?;
-        self.plan.views(owners, replies, (self.clock)())
+        let plan = self.plan(false).await?;
+        plan.check_owners(owners.iter().copied())?;
+        let replies = self.pool.ask(&plan.reading(owners)).await.map_err(error)?;
+        plan.views(owners, replies, self.learned.now())
     }
 
     async fn take<'a, I: AsRef<[u8]>>(
@@ -180,25 +198,33 @@ impl AsyncSeen {
         candidates: &'a [I],
         deed: Deed,
     ) -> Result<Vec<&'a I>, SeenError> {
-        let calls = self.calls(&[(owner, candidates)])?;
-        let known = self.change(&calls, deed).await?;
+        let (calls, plan) = self.calls(&[(owner, candidates)]).await?;
+        let known = self.change(&calls, deed, plan).await?;
         Ok(taken(candidates, &calls, known))
     }
 
-    fn calls<'a, I: AsRef<[u8]>>(
+    /// The calls, and how lists are kept; nothing if the server is away, which we fail open for.
+    async fn calls<'a, I: AsRef<[u8]>>(
         &self,
         asked: &[(&'a [u8], &'a [I])],
-    ) -> Result<Vec<Call<'a>>, SeenError> {
-        asked.iter().map(|(owner, ids)| Call::new(self.policy(), owner, ids)).collect()
+    ) -> Result<(Vec<Call<'a>>, Option<Arc<Plan>>), SeenError> {
+        let plan = self.open_if_away(self.plan(true).await)?;
+        let policy = plan.as_ref().map_or(Policy::default(), |plan| plan.policy);
+        let calls: Result<_, _> =
+            asked.iter().map(|(owner, ids)| Call::new(&policy, owner, ids)).collect();
+        Ok((calls?, plan))
     }
 
     async fn change(
         &self,
         calls: &[Call<'_>],
         deed: Deed,
+        plan: Option<Arc<Plan>>,
     ) -> Result<Option<Vec<Vec<bool>>>, SeenError> {
+        let Some(plan) = plan else { return Ok(None) };
+        plan.check_owners(calls.iter().map(|call| call.owner))?;
         let changes: Vec<_> = calls.iter().map(|call| call.change(deed.clone())).collect();
-        let mut changing = Changing::new(&self.plan, &changes, (self.clock)());
+        let mut changing = Changing::new(&plan, &changes, self.learned.now());
         let mut riders = self.folds.take();
         loop {
             let mut wanted = changing.requests()?;
@@ -209,7 +235,12 @@ impl AsyncSeen {
             let ridden = requests.len();
             requests.append(&mut wanted);
             match self.pool.ask(&requests).await {
-                Ok(mut replies) => changing.replies(replies.split_off(ridden))?,
+                Ok(mut replies) => {
+                    if let Err(error) = changing.replies(replies.split_off(ridden)) {
+                        _ = self.pool.ask(&changing.undo()).await;
+                        return Err(error);
+                    }
+                }
                 Err(link) => return self.open_if_away(Err(error(link))),
             }
             if let Some(pause) = changing.pause() {
@@ -218,7 +249,7 @@ impl AsyncSeen {
         }
         let (known, folds) = changing.end();
         // All is done but the tidying, which may fail.
-        _ = self.pool.ask(&self.folds.leave(&self.plan, folds)).await;
+        _ = self.pool.ask(&self.folds.leave(&plan, folds)).await;
         Ok(Some(known))
     }
 
