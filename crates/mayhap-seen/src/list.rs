@@ -276,19 +276,51 @@ impl List {
 
     /// Remember also what another list of the same owner remembers: the union of both.
     ///
-    /// Nothing that either remembers is lost, merging again changes nothing, and it does not
-    /// matter which list is merged into which. A slice of one that is an older or a later state
+    /// Nothing that either remembers is lost, merging again changes nothing, and which list is
+    /// merged into which makes no difference to what is remembered. A slice of one that is an older or a later state
     /// of a slice of the other becomes one with it; all others are kept, if need be more than the
     /// policy's (`drop_oldest`). The union errs at most as often as both lists together.
     pub fn merge(&mut self, other: List, policy: &Policy, now: Seconds) {
         // A moment in the future, from a machine whose clock is ahead, must not age the other list.
         self.touched = self.touched.min(now).max(other.touched.min(now));
         self.last_new = self.last_new.max(other.last_new).min(self.touched);
-        self.slices.extend(other.slices);
-        unite(&mut self.slices);
-        self.slices.truncate(MOST_SLICES);
+        self.unite_slices(other.slices);
         self.unite_offers(other.offers);
         self.forget_old(policy, now);
+    }
+
+    /// Slices of one moment and shape, one of either list, are states of one slice if one has all
+    /// ids of the other, or if they share half the ids of the smaller: each has gone its own way
+    /// since they were the same. (Slices that one large call began in the same second share next to
+    /// nothing.)
+    fn unite_slices(&mut self, mut others: Vec<Slice>) {
+        // A slice that is in both lists, or that has become one with another, is settled.
+        let mut settled: Vec<bool> = self.slices.iter().map(|mine| others.contains(mine)).collect();
+        others.retain(|slice| !self.slices.contains(slice));
+        let mut others: Vec<(usize, Slice)> = others.into_iter().enumerate().collect();
+        others.sort_by_key(|(_, slice)| std::cmp::Reverse(slice.ids()));
+        let mut new = vec![];
+        for (place, slice) in others {
+            let free = |is_same: fn(&Slice, &Slice) -> bool| {
+                let open = (0..self.slices.len()).filter(|at| !settled[*at]);
+                open.clone().find(|at| is_same(&slice, &self.slices[*at]))
+            };
+            if free(Slice::is_part_of).is_some() {
+                continue;
+            }
+            let earlier = free(|slice, mine| mine.is_part_of(slice));
+            match earlier.or_else(|| free(Slice::is_akin_to)) {
+                Some(at) => {
+                    self.slices[at].unite(slice);
+                    settled[at] = true;
+                }
+                None => new.push((place, slice)),
+            }
+        }
+        new.sort_by_key(|(place, _)| *place);
+        self.slices.extend(new.into_iter().map(|(_, slice)| slice));
+        self.slices.sort_by_key(|slice| std::cmp::Reverse(slice.started));
+        self.slices.truncate(MOST_SLICES);
     }
 
     /// Each id is on offer as long as either list says, unless it is seen.
@@ -306,40 +338,6 @@ impl List {
         }
         self.offers = ends.into_iter().map(|(until, hashes)| Offer { until, hashes }).collect();
         self.drop_offers();
-    }
-}
-
-/// Make one of slices that are states of the same slice, and put all in order, newest first.
-///
-/// Slices of one moment and shape are states of one slice if one has all ids of the other, or if
-/// they share half the ids of the smaller one: each has gone its own way since they were the
-/// same. (Of those that one large call began in the same second, none shares anything.)
-fn unite(slices: &mut Vec<Slice>) {
-    // An order that depends on nothing but the slices. Of one moment the emptiest comes first: the
-    // first slice is the one that takes new ids.
-    let order = |a: &Slice, b: &Slice| {
-        (b.started.cmp(&a.started))
-            .then_with(|| a.ids().cmp(&b.ids()))
-            .then_with(|| (a.shape.capacity, a.shape.range).cmp(&(b.shape.capacity, b.shape.range)))
-            .then_with(|| a.sorted.cmp(&b.sorted))
-    };
-    for is_same in [Slice::is_part_of as fn(&Slice, &Slice) -> bool, Slice::is_akin_to] {
-        slices.sort_by(order);
-        let mut at = 0;
-        while at < slices.len() {
-            let of_this_moment = slices[at..].partition_point(|s| s.started == slices[at].started);
-            let mut others = at + 1..at + of_this_moment;
-            match others.find(|other| is_same(&slices[at], &slices[*other])) {
-                Some(other) => {
-                    let slice = slices.remove(at);
-                    slices[other - 1].unite(slice);
-                    // It may have become akin to one that was passed.
-                    at = slices.partition_point(|s| s.started > slices[other - 1].started);
-                    slices.sort_by(order);
-                }
-                None => at += 1,
-            }
-        }
     }
 }
 

@@ -175,12 +175,16 @@ fn refused(path: &Path, error: impl std::fmt::Display) -> SeenError {
     SeenError::Refused { what: format!("{}: {error}", path.display()) }
 }
 
+/// Stores that this process has made.
+static MADE: AtomicU64 = AtomicU64::new(0);
+
 /// Make a store beside its place and put it there when it is whole: on a full disk nothing is left.
 fn make(path: &Path, asked: &PolicyFields) -> Result<(), SeenError> {
     let policy = asked.apply(&Policy::default()).map_err(|error| refused(path, error))?;
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let unmade = folder.join(format!(".{name}.{}.making", std::process::id()));
+    let (process, nth) = (std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+    let unmade = folder.join(format!(".{name}.{process}-{nth}.making"));
     _ = fs::remove_file(&unmade);
     let made = Database::builder()
         .set_cache_size(1 << 20)

@@ -26,7 +26,7 @@ fn on_server(url: &str, policy: Option<&str>) -> Result<Lists, SeenError> {
 
 /// What holds for every store. A refusal comes when it is opened, or at the first call.
 fn is_kept(open: &Open<'_>) {
-    let all = ids(0..8000);
+    let all = ids(0..7500);
     let first = open(Some("slices=8,idle=120d")).unwrap();
     for page in all.chunks(1000) {
         first.mark(b"user", page).unwrap();
@@ -39,7 +39,6 @@ fn is_kept(open: &Open<'_>) {
         assert!(seen.unseen(b"user", &all).unwrap().is_empty(), "{policy:?}");
         seen.mark(b"user", &["again"]).unwrap();
     }
-    assert!(open(None).unwrap().unseen(b"user", &all[1000..]).unwrap().is_empty());
     // Another one is refused by everything, and what differs is named.
     let refusals = [
         open(Some("slices=5")).and_then(|seen| seen.mark(b"user", &["x"]).map(drop)),
@@ -66,7 +65,7 @@ fn is_kept(open: &Open<'_>) {
         seen.set_policy(&"slices=1".parse().unwrap()).unwrap();
         seen
     };
-    assert!(narrow.unseen(b"user", &all[1000..]).unwrap().is_empty(), "nothing goes at once");
+    assert!(narrow.unseen(b"user", &all).unwrap().is_empty(), "nothing goes at once");
     let nonsense = "ids=0".parse::<PolicyFields>().unwrap();
     drop(narrow);
     assert!(open(None).unwrap().set_policy(&nonsense).is_err());

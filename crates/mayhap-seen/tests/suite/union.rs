@@ -73,9 +73,12 @@ proptest! {
             prop_assert_eq!(both, a || b);
         }
         // It does not matter which is merged into which, nor how often.
-        prop_assert_eq!(encode(&ab), encode(&merged(&b, &a)));
+        prop_assert_eq!(known(&ab), known(&merged(&b, &a)));
         prop_assert_eq!(encode(&merged(&ab, &b)), encode(&ab));
         prop_assert_eq!(encode(&merged(&ab, &a)), encode(&ab));
+        prop_assert_eq!(encode(&merged(&a, &a)), encode(&a));
+        prop_assert_eq!(encode(&merged(&List::default(), &a)), encode(&a));
+        prop_assert!(ab.slices() <= a.slices() + b.slices() && ab.ids() <= a.ids() + b.ids());
         // An older state takes nothing away.
         let with_old = merged(&a, &base);
         for (after, before) in known(&with_old).into_iter().zip(known(&a)) {
