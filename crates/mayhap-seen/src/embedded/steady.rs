@@ -68,7 +68,13 @@ pub(super) struct Steady {
     opened: Instant,
     /// The latest it may be is this and two seconds for each second since `opened`.
     limit: AtomicI64,
-    last: Mutex<Option<Sample>>,
+    last: Mutex<Last>,
+}
+
+/// The last sample, and when this process took it, if it did.
+struct Last {
+    sample: Option<Sample>,
+    taken: Option<Instant>,
 }
 
 impl Steady {
@@ -78,7 +84,7 @@ impl Steady {
         let latest = stored.as_ref().zip(now.as_ref()).and_then(|(stored, now)| stored.latest(now));
         let limit = latest.unwrap_or_else(|| wall().saturating_add(LEEWAY));
         let limit = AtomicI64::new(i64::try_from(limit).unwrap_or(i64::MAX));
-        let last = latest.and(stored);
+        let last = Last { sample: latest.and(stored), taken: None };
         Steady { wall, opened: Instant::now(), limit, last: Mutex::new(last) }
     }
 
@@ -93,21 +99,25 @@ impl Steady {
 
     /// A sample to be kept in the file, when it is time for one.
     pub fn sample(&self) -> Option<Sample> {
-        let now = Sample::take(self.now())?;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.taken.is_some_and(|taken| taken.elapsed().as_secs() < SAMPLE_EVERY) {
+            return None;
+        }
+        last.taken = Some(Instant::now());
+        let now = Sample::take(self.now())?;
         let is_young = |last: &Sample| {
             last.boot == now.boot && now.uptime.saturating_sub(last.uptime) < SAMPLE_EVERY
         };
-        if last.as_ref().is_some_and(is_young) {
+        if last.sample.as_ref().is_some_and(is_young) {
             return None;
         }
         // Uptime counts also while the machine sleeps, which `Instant` may not.
-        let latest = last.as_ref().and_then(|last| last.latest(&now)).unwrap_or(now.time + LEEWAY);
-        let time = (self.wall)().min(latest);
+        let latest = last.sample.as_ref().and_then(|last| last.latest(&now));
+        let time = (self.wall)().min(latest.unwrap_or(now.time.saturating_add(LEEWAY)));
         let limit = i64::try_from(time.saturating_add(LEEWAY)).unwrap_or(i64::MAX);
         self.limit.store(limit.saturating_sub(self.granted()), Ordering::Relaxed);
-        *last = Some(Sample { time, ..now });
-        last.clone()
+        last.sample = Some(Sample { time, ..now });
+        last.sample.clone()
     }
 }
 
@@ -148,6 +158,35 @@ mod tests {
         let other = Sample { boot: "other".to_owned(), ..week_ago(now.uptime - 1) };
         assert_eq!(opened(other), 1_800_600_000);
         assert_eq!(opened(week_ago(now.uptime + 1)), 1_800_600_000);
+    }
+
+    /// A list is marked, the clock jumps six days ahead, and another process opens the store.
+    #[test]
+    fn a_clock_that_jumps_ahead_forgets_no_list() {
+        use crate::embedded::{ABOUT, Embedded, Options};
+        use crate::{Seen, system_clock};
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("seen.redb");
+        let then = system_clock()() - 6 * 86_400;
+        let options = Options::default().with_clock(Arc::new(move || then));
+        Seen::new(Embedded::open_with(&path, options).unwrap()).mark(b"user", &["a"]).unwrap();
+        // Five idle days are over by the clock alone.
+        let lists = || Seen::new(Embedded::open(&path).unwrap());
+        assert_eq!(lists().unseen(b"user", &["a"]).unwrap().len(), 1);
+        let Some(now) = Sample::take(then) else { return };
+        let sample = Sample { uptime: now.uptime - 1, ..now };
+        let db = redb::Database::open(&path).unwrap();
+        let txn = db.begin_write().unwrap();
+        let text = sample.to_string();
+        txn.open_table(ABOUT).unwrap().insert("clock", text.as_str()).unwrap();
+        txn.commit().unwrap();
+        drop(db);
+        // By the machine's uptime only a second has gone by.
+        for _ in 0..3 {
+            assert!(lists().unseen(b"user", &["a"]).unwrap().is_empty());
+            lists().mark(b"user", &["b"]).unwrap();
+            assert!(lists().unseen(b"user", &["a", "b"]).unwrap().is_empty());
+        }
     }
 
     #[test]
