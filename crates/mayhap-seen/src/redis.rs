@@ -139,8 +139,15 @@ impl Redis {
         if let Some(plan) = self.learned.plan(writes) {
             return Ok(plan);
         }
-        let replies = self.pool.ask_again(&[self.learned.question(writes)?]).map_err(error)?;
-        self.learned.answer(replies.into_iter().next())
+        let asked = self.pool.ask_again(&[self.learned.question(writes)?]).map_err(error);
+        let reply = match asked.map(|replies| replies.into_iter().next()) {
+            Ok(Some(Err(_))) | Err(SeenError::Refused { .. }) if !writes => {
+                let plain = self.learned.plain_question();
+                self.pool.ask_again(&[plain]).map_err(error)?.into_iter().next()
+            }
+            reply => reply?,
+        };
+        self.learned.answer(reply)
     }
 }
 
@@ -154,7 +161,7 @@ impl Backend for Redis {
             if failures > 0 {
                 std::thread::sleep(plan::pause(failures));
             }
-            let replies = self.pool.ask_again(&[self.learned.question(false)?]).map_err(error)?;
+            let replies = self.pool.ask_again(&[self.learned.plain_question()]).map_err(error)?;
             let (request, policy) = self.learned.changing(replies.into_iter().next(), fields)?;
             let replies = self.pool.ask(&[request]).map_err(error)?;
             if self.learned.changed(&replies)? {

@@ -5,7 +5,7 @@
 //! another is refused. It is asked for at a client's first call and once a minute, so that a change
 //! is known everywhere soon; a call in between costs nothing more. No socket here.
 //!
-//! With the policy a writer learns the server's time and goes on from it by its own monotonic
+//! With the policy a client learns the server's time and goes on from it by its own monotonic
 //! clock: a machine whose clock is wrong does not make lists older than they are.
 
 use super::compact;
@@ -32,6 +32,10 @@ if not p then
 end
 return {p, redis.call('TIME')[1]}",
 );
+
+/// The same for who only reads.
+static PEEK: Script =
+    Script::new("return {redis.call('GET', KEYS[1]) or false, redis.call('TIME')[1]}");
 
 /// Puts the policy ARGV[2] in place of ARGV[1], which is '' if there is none.
 static CHANGE: Script = Script::new(
@@ -74,10 +78,15 @@ impl Learned {
     /// What to ask otherwise.
     pub fn question(&self, writes: bool) -> Result<Request, SeenError> {
         if !writes {
-            return Ok(compact::reading(&self.plan, POLICY));
+            return Ok(Request::script(&PEEK, vec![self.plan.key(POLICY)], vec![]));
         }
         let new = self.agree(None)?.to_string().into_bytes();
         Ok(Request::script(&LEARN, vec![self.plan.key(POLICY)], vec![new]))
+    }
+
+    /// The policy alone, for who may run no scripts and so only reads.
+    pub fn plain_question(&self) -> Request {
+        compact::reading(&self.plan, POLICY)
     }
 
     /// What came back for it.
@@ -112,7 +121,7 @@ impl Learned {
         }
     }
 
-    /// What changes the policy, given what `question(false)` told, and what it will be.
+    /// What changes the policy, given what `plain_question` told, and what it will be.
     pub fn changing(
         &self,
         reply: Option<Reply>,

@@ -66,9 +66,15 @@ impl AsyncSeen {
         if let Some(plan) = self.learned.plan(writes) {
             return Ok(plan);
         }
-        let question = self.learned.question(writes)?;
-        let replies = self.pool.ask(&[question]).await.map_err(error)?;
-        self.learned.answer(replies.into_iter().next())
+        let asked = self.pool.ask(&[self.learned.question(writes)?]).await.map_err(error);
+        let reply = match asked.map(|replies| replies.into_iter().next()) {
+            Ok(Some(Err(_))) | Err(SeenError::Refused { .. }) if !writes => {
+                let plain = self.learned.plain_question();
+                self.pool.ask(&[plain]).await.map_err(error)?.into_iter().next()
+            }
+            reply => reply?,
+        };
+        self.learned.answer(reply)
     }
 
     /// See [`Seen::unseen`](crate::Seen::unseen).

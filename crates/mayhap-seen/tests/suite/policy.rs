@@ -132,9 +132,26 @@ fn a_server_tells_the_time() {
     let Some(server) = Server::start(&[]) else { return };
     let seen = Seen::new(Redis::open(&server.url()).unwrap());
     seen.mark(b"user", &["a"]).unwrap();
+    let reader = Seen::new(Redis::open(&server.url()).unwrap());
+    assert!(reader.unseen(b"user", &["a"]).unwrap().is_empty());
     let (seconds, _): (u64, u64) = cmd("TIME").query(&mut server.connection()).unwrap();
-    let now = seen.backend().now();
-    assert!((seconds - 30..=seconds + 30).contains(&now), "{now} and {seconds}");
+    for seen in [&seen, &reader] {
+        let now = seen.backend().now();
+        assert!((seconds - 30..=seconds + 30).contains(&now), "{now} and {seconds}");
+    }
+}
+
+/// A user who may run nothing but `GET` can ask what was not seen.
+#[test]
+fn who_may_only_get_can_read() {
+    let Some(server) = Server::start(&[]) else { return };
+    Seen::new(Redis::open(&server.url()).unwrap()).mark(b"user", &["a"]).unwrap();
+    let mut redis = server.connection();
+    cmd("ACL").arg(&["SETUSER", "reader", "on", ">word", "~*", "+get"]).exec(&mut redis).unwrap();
+    let url = server.url().replace("redis://", "redis://reader:word@");
+    let reader = Seen::new(Redis::open(&url).unwrap());
+    assert_eq!(reader.unseen(b"user", &["a", "b"]).unwrap(), [&"b"]);
+    assert!(reader.mark(b"user", &["b"]).is_err());
 }
 
 /// A file that is opened for reading is not written to, and several may read it.
