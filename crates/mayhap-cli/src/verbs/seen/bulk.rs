@@ -6,19 +6,17 @@ use crate::globals::Globals;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mayhap_seen::Policy;
-use mayhap_seen::embedded::Durability;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal};
 use std::path::Path;
 use std::sync::mpsc::SyncSender;
 use std::thread::ScopedJoinHandle;
-use std::time::Duration;
 
 /// Lines that are grouped by owner and then marked.
 const AT_ONCE: usize = 100_000;
 /// Owners whose lists a file is given in one transaction: they are all in memory until it is over.
-const OWNERS_OF_A_FILE: usize = 2048;
+const OWNERS_OF_A_FILE: usize = 4096;
 /// Owners that a server is asked for in one go: its answers hold their lists.
 const OWNERS_OF_A_SERVER: usize = 512;
 /// So many of these are on their way to a server at a time.
@@ -47,8 +45,7 @@ pub fn load(store: &StoreArgs, file: &Path, globals: &Globals) -> anyhow::Result
         let bytes = opened.metadata().map_or(0, |about| about.len());
         (Box::new(BufReader::with_capacity(1 << 20, opened)), bytes)
     };
-    // Safe when the batch is: pages that many transactions change are written once.
-    let lists = store.open_with(Access::Create, Durability::Within(Duration::from_secs(3600)))?;
+    let lists = store.open(Access::Create)?;
     let bar = bar(bytes, globals);
     let mut totals = Totals { policy: lists.policy().unwrap_or_default(), ..Totals::default() };
     std::thread::scope(|scope| {
@@ -158,7 +155,6 @@ impl Batch {
                 totals.new += mark(shown)?;
             }
         }
-        lists.flush()?;
         totals.let_go += super::let_go(lists, &shown)?;
         totals.lines += self.lines as u64;
         Ok(())

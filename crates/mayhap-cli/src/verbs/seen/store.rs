@@ -3,7 +3,7 @@
 use crate::exit::refuse;
 use crate::wait::Wait;
 use clap::Args;
-use mayhap_seen::embedded::{self, Durability, Embedded};
+use mayhap_seen::embedded::{self, Embedded};
 use mayhap_seen::redis::{self, Redis};
 use mayhap_seen::{Backend, PolicyFields, Seen};
 use std::path::Path;
@@ -49,11 +49,6 @@ pub struct StoreArgs {
 
 impl StoreArgs {
     pub fn open(&self, access: Access) -> anyhow::Result<Lists> {
-        self.open_with(access, Durability::EveryCall)
-    }
-
-    /// The same with a say in when marks in a file are safe.
-    pub fn open_with(&self, access: Access, durability: Durability) -> anyhow::Result<Lists> {
         let policy = self.policy.unwrap_or_default();
         let backend: Box<dyn Backend> = if self.is_server() {
             let options = redis::Options::parse(&self.store)?.with_policy_fields(policy);
@@ -68,7 +63,6 @@ impl StoreArgs {
             }
             let mut options = embedded::Options::default()
                 .with_policy_fields(policy)
-                .with_durability(durability)
                 .with_patience(self.wait.patience().unwrap_or(PATIENCE));
             if access == Access::Read {
                 options = options.read_only();
