@@ -125,7 +125,7 @@ impl Slice {
     /// Hold also what another slice of the same shape holds.
     pub fn unite(&mut self, mut other: Slice) {
         if self.whole != other.whole {
-            [&mut *self, &mut other].into_iter().filter(|s| s.whole).for_each(|s| s.shorten());
+            [&mut *self, &mut other].into_iter().filter(|s| s.whole).for_each(Slice::shorten);
         }
         self.sorted.append(&mut other.sorted);
         self.sorted.sort_unstable();

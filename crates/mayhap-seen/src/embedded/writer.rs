@@ -269,7 +269,7 @@ impl Writer {
             };
             work(&mut tables)?
         };
-        if let Some(sample) = self.steady.as_ref().and_then(|steady| steady.sample()) {
+        if let Some(sample) = self.steady.as_deref().and_then(Steady::sample) {
             let mut about = txn.open_table(ABOUT).map_err(away)?;
             about.insert("clock", sample.to_string().as_str()).map_err(away)?;
         }
