@@ -3,6 +3,7 @@
 use mayhap::format::FormatError;
 use mayhap::{MergeError, Refused, SpecError};
 use mayhap_redis::FilterError;
+use mayhap_seen::{RecordError, SeenError};
 use mayhap_store::keys::KeysError;
 use mayhap_store::map::MapError;
 use mayhap_store::replace::{LockError, ReplaceError};
@@ -32,6 +33,9 @@ pub fn hint_for(error: &(dyn Error + 'static)) -> Option<String> {
             other => other.hint().map(str::to_owned),
         };
     }
+    if let Some(error) = error.downcast_ref::<SeenError>() {
+        return seen(error);
+    }
     if error.is::<MergeError>() {
         return Some(
             "filters merge when built alike: the same --kind, -n, -p and --seed or --key-file"
@@ -42,6 +46,24 @@ pub fn hint_for(error: &(dyn Error + 'static)) -> Option<String> {
         return Some("`mayhap plan -n KEYS` shows what each kind can do".to_owned());
     }
     error.downcast_ref::<io::Error>().and_then(|error| system(error, "is the name right?"))
+}
+
+fn seen(error: &SeenError) -> Option<String> {
+    let hint = match error {
+        SeenError::Policy { .. } => {
+            "leave out --policy to use the stored one; `mayhap seen policy` changes it for all"
+        }
+        SeenError::InUse { .. } => "--wait waits for it to end",
+        SeenError::Owner { .. } => {
+            "`mayhap seen policy owner=1` allows every name but the empty one"
+        }
+        SeenError::Record { error: RecordError::Damaged { .. }, .. } => {
+            "`mayhap seen forget` removes the list, whatever is left of it"
+        }
+        SeenError::Gone { .. } => "put the file back, or start with a new one, and mark again",
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 fn keys(error: &KeysError) -> Option<String> {

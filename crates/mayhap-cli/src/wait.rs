@@ -18,11 +18,12 @@ pub struct Wait {
 impl Wait {
     /// The right to replace a file that is there.
     pub fn lock(self, path: &Path) -> Result<Lock, LockError> {
-        let patience = match self.wait {
-            None => Duration::ZERO,
-            Some(time) => time.unwrap_or(Duration::MAX),
-        };
-        Lock::acquire(path, patience)
+        Lock::acquire(path, self.patience().unwrap_or(Duration::ZERO))
+    }
+
+    /// How long to wait, if anything was said about it.
+    pub fn patience(self) -> Option<Duration> {
+        self.wait.map(|time| time.unwrap_or(Duration::MAX))
     }
 
     /// The right to put a file where one may be: what somebody is writing just now must not be

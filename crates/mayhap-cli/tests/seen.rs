@@ -98,6 +98,227 @@ fn a_file_remembers_its_policy() {
     says(store, &["unseen", "user-1", "a", "b", "c"], 0, "a\nb\n");
 }
 
+/// A policy is changed by the verb that says so, field by field, and by nothing else.
+fn the_policy_stays(store: &str) {
+    let ids: Vec<String> = (0..6000).map(|n| format!("id-{n}")).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let mark = [&["mark", "--policy", "slices=8,idle=120d", "user-1"], &ids[..]].concat();
+    let marked = seen(store, &mark).output().unwrap();
+    assert_eq!(marked.status.code(), Some(0), "{marked:?}");
+    let unseen = [&["unseen", "user-1"], &ids[..]].concat();
+    let policy = "slices=8,ids=1000,rate=0.001,idle=120d,exact=24,owner=1\n";
+    for verb in ["unseen", "mark", "mark-unseen", "offer", "explain", "stats", "forget", "export"] {
+        let words = [verb, "--policy", "rate=0.01", "user-1", "x"];
+        let words = if verb == "stats" || verb == "forget" || verb == "export" {
+            &words[..4]
+        } else {
+            &words[..]
+        };
+        let error = fails(store, words);
+        assert!(error.contains("rate is 0.001 there and 0.01 here"), "{verb}: {error}");
+        assert!(error.contains("hint:") && error.contains("mayhap seen policy"), "{error}");
+    }
+    says(store, &unseen, 1, "");
+    says(store, &["policy"], 0, policy);
+    let policy = policy.replace("rate=0.001", "rate=0.01");
+    says(store, &["policy", "rate=0.01"], 0, &policy);
+    says(store, &unseen, 1, "");
+    says(store, &["policy", "--quiet", "slices=9", "idle=never"], 0, "");
+    let output = seen(store, &["policy", "--json"]).output().unwrap();
+    let json = String::from_utf8(output.stdout).unwrap();
+    assert!(json.contains("\"slices\": \"9\"") && json.contains("idle=never"), "{json}");
+    assert!(fails(store, &["policy", "slices=0"]).contains("1 to 64"));
+    assert!(fails(store, &["policy", "colour=red"]).contains("slices, ids, rate"));
+    says(store, &unseen, 1, "");
+}
+
+#[test]
+fn the_policy_of_a_file_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("seen.redb");
+    the_policy_stays(path.to_str().unwrap());
+    // What only reads leaves every byte as it is.
+    let before = std::fs::read(&path).unwrap();
+    let store = path.to_str().unwrap();
+    for words in [
+        &["unseen", "user-1", "x"][..],
+        &["stats"],
+        &["explain", "user-1", "id-1"],
+        &["export"],
+        &["policy"],
+    ] {
+        assert_eq!(seen(store, words).output().unwrap().status.code(), Some(0), "{words:?}");
+    }
+    assert!(std::fs::read(&path).unwrap() == before);
+}
+
+#[test]
+fn older_exports_take_nothing_away() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("seen.redb");
+    let store = path.to_str().unwrap();
+    let lines = |range: std::ops::Range<u32>| -> String {
+        range.map(|n| format!("user-1\tid-{n}\n")).collect()
+    };
+    let mut exports = vec![];
+    for from in [0, 1500, 3000] {
+        let mark = seen(store, &["mark", "--owners-from", "-"])
+            .write_stdin(lines(from..from + 1500))
+            .output()
+            .unwrap();
+        assert_eq!(mark.status.code(), Some(0), "{mark:?}");
+        exports.push(seen(store, &["export"]).output().unwrap().stdout);
+        std::thread::sleep(Duration::from_millis(1100)); // slices are told apart by the second
+    }
+    for export in exports.iter().chain(&exports) {
+        let import = seen(store, &["import"]).write_stdin(export.clone()).output().unwrap();
+        assert_eq!(import.stdout, b"1\n");
+    }
+    let ids: Vec<String> = (0..4500).map(|n| format!("id-{n}")).collect();
+    let unseen = seen(store, &["unseen", "user-1"]).write_stdin(ids.join("\n")).output().unwrap();
+    assert_eq!((unseen.status.code(), unseen.stdout.len()), (Some(1), 0));
+}
+
+#[test]
+fn marks_at_once_wait_for_each_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("seen.redb");
+    let store = path.to_str().unwrap();
+    let ids: Vec<String> = (0..20).map(|n| format!("id-{n}")).collect();
+    std::thread::scope(|scope| {
+        for id in &ids {
+            scope.spawn(move || says(store, &["mark", "--wait=100s", "user-1", id], 0, "1\n"));
+        }
+    });
+    let all = [&["unseen", "user-1"], &ids.iter().map(String::as_str).collect::<Vec<_>>()[..]];
+    says(store, &all.concat(), 1, "");
+    let mut other = mayhap_seen_open(&path);
+    let error = fails(store, &["mark", "--wait=1ms", "user-1", "x"]);
+    assert!(error.contains("another process has it open") && error.contains("--wait"), "{error}");
+    drop(other.stdin.take());
+    assert!(other.wait().unwrap().success());
+}
+
+/// The file, held open as another process would.
+fn mayhap_seen_open(path: &Path) -> Child {
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("mayhap"))
+        .args(["seen", "mark", "--owners-from", "-", "--store"])
+        .arg(path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    // It is open as soon as nobody else gets it.
+    let patience = Instant::now() + Duration::from_secs(60);
+    while seen(path.to_str().unwrap(), &["mark", "--wait=1ms", "user-1", "x"])
+        .output()
+        .unwrap()
+        .status
+        .success()
+    {
+        assert!(Instant::now() < patience && child.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child
+}
+
+#[test]
+fn more_ids_than_the_policy_keeps_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("seen.redb");
+    let store = path.to_str().unwrap();
+    let ids: Vec<String> = (0..70).map(|n| format!("id-{n}")).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let words = [&["mark", "--policy", "slices=5,ids=10,rate=1e-9", "user-1"], &ids[..]].concat();
+    let output = seen(store, &words).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.stdout, b"70\n");
+    assert!(
+        said.contains("20 of these ids were let go again: the policy keeps 50 at most"),
+        "{said}"
+    );
+    let json = seen(store, &[&["mark", "--json", "user-2"], &ids[..51]].concat()).output().unwrap();
+    assert!(String::from_utf8_lossy(&json.stdout).contains("\"let_go\": 10"), "{json:?}");
+    let lines: String = ids.iter().map(|id| format!("user-3\t{id}\n")).collect();
+    let bulk = seen(store, &["mark", "--owners-from", "-"]).write_stdin(lines).output().unwrap();
+    assert!(String::from_utf8_lossy(&bulk.stderr).contains("20 of these ids"), "{bulk:?}");
+    let few = seen(store, &[&["mark", "user-4"], &ids[..50]].concat()).output().unwrap();
+    assert!(few.stderr.is_empty(), "{few:?}");
+}
+
+#[test]
+fn lines_before_a_bad_one_are_marked_and_carriage_returns_are_no_part_of_ids() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("seen.redb");
+    let store = path.to_str().unwrap();
+    let lines = "user-1\ta\r\n\r\nuser-1\tb\nno tab here\nuser-1\tc\n";
+    let bulk = seen(store, &["mark", "--owners-from", "-"]).write_stdin(lines).output().unwrap();
+    let said = String::from_utf8_lossy(&bulk.stderr);
+    assert_eq!(bulk.status.code(), Some(2));
+    assert!(
+        said.contains("-:4: no tab") && said.contains("the lines before it are marked"),
+        "{said}"
+    );
+    says(store, &["unseen", "user-1", "a", "b", "c"], 0, "c\n");
+    let json = seen(store, &["mark", "--json", "--owners-from", "-"])
+        .write_stdin("user-1\tc\n\nuser-1\td\n")
+        .output()
+        .unwrap();
+    let json = String::from_utf8(json.stdout).unwrap();
+    assert!(json.contains("\"lines\": 2") && json.contains("\"new\": 2"), "{json}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_store_made_on_a_full_disk_is_not_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("seen.redb");
+    let mayhap = assert_cmd::cargo::cargo_bin("mayhap");
+    for blocks in [0, 1, 8, 16, 32, 48] {
+        // No file may be larger than so many blocks: what is written behind them is an error.
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        let output = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .arg(&mayhap)
+            .args(["seen", "mark", "user-1", "a", "--store"])
+            .arg(&path)
+            .output()
+            .unwrap();
+        let left = std::fs::read_dir(dir.path()).unwrap().count();
+        if output.status.success() {
+            break;
+        }
+        assert_eq!((output.status.code(), left), (Some(2), 0), "{blocks} blocks: {output:?}");
+    }
+    _ = std::fs::remove_file(&path);
+    says(path.to_str().unwrap(), &["mark", "user-1", "a"], 0, "1\n");
+}
+
+#[test]
+fn no_password_is_ever_printed() {
+    for url in [
+        "redis://u:geheim@127.0.0.1:1/0",
+        "redis://u:geheim@127.0.0.1:1/0?password=geheim",
+        "redis+cluster://u:geheim@127.0.0.1:1,127.0.0.1:2",
+        "http://u:geheim@h",
+    ] {
+        for words in [
+            &["unseen", "user-1", "a"][..],
+            &["stats", "--json"],
+            &["mark", "user-1", "a"],
+            &["policy"],
+        ] {
+            let output = seen(url, words).output().unwrap();
+            let said = [output.stdout, output.stderr].concat();
+            assert!(!String::from_utf8_lossy(&said).contains("geheim"), "{words:?} of {url}");
+        }
+    }
+    let mut help = Command::cargo_bin("mayhap").unwrap();
+    let help = help.env("MAYHAP_SEEN_STORE", "redis://u:geheim@h").args(["seen", "mark", "--help"]);
+    let said = String::from_utf8(help.output().unwrap().stdout).unwrap();
+    assert!(said.contains("MAYHAP_SEEN_STORE") && !said.contains("geheim"), "{said}");
+}
+
 #[test]
 fn trouble_says_what_and_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
@@ -106,7 +327,9 @@ fn trouble_says_what_and_what_to_do() {
     let error = fails(store, &["unseen", "user-1", "a"]);
     assert!(error.contains("no such store") && error.contains("hint:"), "{error}");
     assert!(!Path::new(store).exists(), "a question makes no file");
-    assert!(fails(store, &["mark", "u", "a"]).contains("an owner of 1 bytes"));
+    assert!(fails(store, &["mark", "", "a"]).contains("an owner of 0 bytes"));
+    let error = fails(store, &["mark", "--policy", "owner=2", "u", "a"]);
+    assert!(error.contains("an owner of 1 byte: this policy allows 2"), "{error}");
     assert!(fails(store, &["mark", "user-1"]).contains("no ids"));
     assert!(fails(store, &["mark", "--policy", "slices=0", "user-1", "a"]).contains("1 to 64"));
     let error = fails("redis://127.0.0.1:1/0", &["unseen", "user-1", "a"]);
@@ -177,4 +400,40 @@ fn a_server_is_a_store_in_both_layouts() {
     }
     the_whole_round(&format!("redis://127.0.0.1:{port}/0?prefix=c:"), true);
     the_whole_round(&format!("redis://127.0.0.1:{port}/0?prefix=l:&layout=list"), false);
+    the_policy_stays(&format!("redis://127.0.0.1:{port}/1?prefix=c:"));
+    what_cannot_be_read_is_told(port);
+}
+
+/// One list is damaged, one key is another program's, one list is well.
+fn what_cannot_be_read_is_told(port: u16) {
+    let store = format!("redis://127.0.0.1:{port}/2");
+    says(&store, &["mark", "user-1", "a"], 0, "1\n");
+    let redis = |words: &[&str]| {
+        use std::io::{Read, Write};
+        let mut line = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        write!(line, "SELECT 2\r\n*{}\r\n", words.len()).unwrap();
+        for word in words {
+            write!(line, "${}\r\n{word}\r\n", word.len()).unwrap();
+        }
+        line.write_all(b"QUIT\r\n").unwrap();
+        line.read_to_end(&mut vec![]).unwrap();
+    };
+    redis(&["EVAL", "redis.call('SET', 'user-2', '\\183\\1\\5nonsense')", "0"]);
+    redis(&["SET", "another", "program"]);
+    let export = seen(&store, &["export"]).output().unwrap();
+    let said = String::from_utf8_lossy(&export.stderr);
+    assert_eq!(export.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("user-2") && said.contains("left out") && said.contains("1 key is not"),
+        "{said}"
+    );
+    assert_eq!(String::from_utf8_lossy(&export.stdout).lines().count(), 1);
+    let stats = seen(&store, &["stats", "--json"]).output().unwrap();
+    assert_eq!(stats.status.code(), Some(2), "{stats:?}");
+    let json = String::from_utf8_lossy(&stats.stdout);
+    for part in ["\"owners\": 1", "\"unreadable\": 1", "\"foreign\": 1"] {
+        assert!(json.contains(part), "{json}");
+    }
+    says(&store, &["forget", "user-2"], 0, "");
+    assert_eq!(seen(&store, &["stats"]).output().unwrap().status.code(), Some(0));
 }

@@ -2,7 +2,7 @@
 
 use crate::SeenError;
 use crate::list::{Deed, List};
-use crate::policy::{Policy, Seconds};
+use crate::policy::{Policy, PolicyFields, Seconds};
 use crate::view::View;
 use mayhap::Hash;
 use std::sync::Arc;
@@ -35,8 +35,11 @@ pub struct Change<'a> {
 ///
 /// Each change is atomic: of two at once, one comes after the other and sees what it did.
 pub trait Backend: Send + Sync {
-    /// By which rules lists live here.
-    fn policy(&self) -> &Policy;
+    /// By which rules lists live here. The store is asked, where it is not known yet.
+    fn policy(&self) -> Result<Policy, SeenError>;
+
+    /// Change some fields of the policy, for all who use the store; the others stay as they are.
+    fn set_policy(&mut self, fields: &PolicyFields) -> Result<Policy, SeenError>;
 
     /// What time it is.
     fn now(&self) -> Seconds;
@@ -55,7 +58,8 @@ pub trait Backend: Send + Sync {
     /// Remember also what these lists of these owners remember.
     fn merge(&self, lists: Vec<(&[u8], List)>) -> Result<(), SeenError>;
 
-    /// Visit all owners, with the bytes that each list takes.
+    /// Visit all owners, with the bytes that each list takes. What is not a list, or one that
+    /// cannot be read, is visited as the error it is.
     fn each(&self, visit: &mut Visit<'_>) -> Result<(), SeenError>;
 
     /// Return when all that was done is as safe as this backend can make it.
@@ -64,12 +68,16 @@ pub trait Backend: Send + Sync {
     }
 }
 
-/// Takes an owner, the list, and its bytes in the store.
-pub type Visit<'a> = dyn FnMut(&[u8], View, u64) -> Result<(), SeenError> + 'a;
+/// Takes an owner, the list or why it cannot be read, and its bytes in the store.
+pub type Visit<'a> = dyn FnMut(&[u8], Result<View, SeenError>, u64) -> Result<(), SeenError> + 'a;
 
 impl<B: Backend + ?Sized> Backend for Box<B> {
-    fn policy(&self) -> &Policy {
+    fn policy(&self) -> Result<Policy, SeenError> {
         (**self).policy()
+    }
+
+    fn set_policy(&mut self, fields: &PolicyFields) -> Result<Policy, SeenError> {
+        (**self).set_policy(fields)
     }
 
     fn now(&self) -> Seconds {

@@ -4,32 +4,40 @@
 //! writer thread (`writer.rs`), which puts those that wait into one transaction: however many
 //! threads mark at once, they share the cost of a sync.
 
+mod file;
 mod held;
 mod latest;
 mod recent;
+mod records;
+mod steady;
 mod writer;
 
 use crate::SeenError;
 use crate::backend::{Backend, Change, Clock, Visit, system_clock};
 use crate::list::{Deed, List};
-use crate::policy::{Policy, Seconds};
-use crate::record;
+use crate::policy::{Policy, PolicyFields, Seconds};
+use crate::record::{self, RecordError};
 use crate::view::View;
-use latest::Latest;
+use file::StoreFile;
+use latest::{Latest, Snapshot};
 use mayhap::Hash;
 use recent::{Found, Recent};
-use redb::{Database, DatabaseError, ReadableTable, TableDefinition};
+use redb::{ReadableTable, TableDefinition};
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use steady::{Sample, Steady};
 use writer::{Job, Reply, Work};
 
-/// Owner → record.
+/// Owner → record, or its beginning (`records.rs`).
 const LISTS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("lists");
+/// Owner and number → a chunk of a large record.
+const CHUNKS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("chunks");
 /// When to look whether an owner's list is over. At least one entry for each list that ends.
 const ENDS: TableDefinition<'_, (Seconds, &[u8]), ()> = TableDefinition::new("ends");
-/// The policy, as text.
+/// `policy`: the policy, as text. `clock`: a moment of the clock (`steady.rs`).
 const ABOUT: TableDefinition<'_, &str, &str> = TableDefinition::new("about");
 
 /// When a mark is safe from a crash.
@@ -44,30 +52,40 @@ pub enum Durability {
 /// How a file is opened.
 #[derive(Clone)]
 pub struct Options {
-    policy: Option<Policy>,
+    policy: PolicyFields,
     durability: Durability,
     sweep_every: Duration,
     cache_bytes: usize,
-    clock: Clock,
+    patience: Duration,
+    read_only: bool,
+    clock: Option<Clock>,
 }
 
 impl Default for Options {
-    /// Safe at every call, the file's own policy, a sweep a minute, 256 MiB of cache.
+    /// Safe at every call, the file's own policy, a sweep a minute, 256 MiB of cache, no waiting.
     fn default() -> Options {
         Options {
-            policy: None,
+            policy: PolicyFields::default(),
             durability: Durability::EveryCall,
             sweep_every: Duration::from_secs(60),
             cache_bytes: 256 << 20,
-            clock: system_clock(),
+            patience: Duration::ZERO,
+            read_only: false,
+            clock: None,
         }
     }
 }
 
 impl Options {
-    /// Live by this policy from now on. Without it a file keeps the one it has.
+    /// Make a new file with this policy. A file that has another one is refused
+    /// ([`SeenError::Policy`]): only [`Seen::set_policy`](crate::Seen::set_policy) changes it.
     pub fn with_policy(self, policy: Policy) -> Options {
-        Options { policy: Some(policy), ..self }
+        self.with_policy_fields(policy.into())
+    }
+
+    /// The same for some fields: the others are the file's own, or the defaults in a new file.
+    pub fn with_policy_fields(self, policy: PolicyFields) -> Options {
+        Options { policy, ..self }
     }
 
     /// When marks are safe.
@@ -85,17 +103,28 @@ impl Options {
         Options { cache_bytes, ..self }
     }
 
-    /// Another clock than the system's.
+    /// Wait so long for another process that has the file open.
+    pub fn with_patience(self, patience: Duration) -> Options {
+        Options { patience, ..self }
+    }
+
+    /// Open it for reading only: nothing is made or written, and other readers may have it open
+    /// at the same time. (A file whose last writer was killed is repaired first.)
+    pub fn read_only(self) -> Options {
+        Options { read_only: true, ..self }
+    }
+
+    /// Another clock than the system's, which is believed whatever it says.
     pub fn with_clock(self, clock: Clock) -> Options {
-        Options { clock, ..self }
+        Options { clock: Some(clock), ..self }
     }
 }
 
 /// Lists in one durable file.
 ///
-/// One process at a time: a second one gets [`SeenError::InUse`].
+/// One process at a time, or several that only read: another gets [`SeenError::InUse`].
 pub struct Embedded {
-    db: Arc<Database>,
+    file: Arc<StoreFile>,
     latest: Arc<Latest>,
     recent: Arc<Recent>,
     policy: Policy,
@@ -112,34 +141,46 @@ impl Embedded {
 
     /// The same with a say in how.
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Embedded, SeenError> {
-        let path = path.as_ref();
         let recent = Arc::new(Recent::new(options.cache_bytes / 4));
-        let pages = options.cache_bytes - options.cache_bytes / 4;
-        let db = Database::builder().set_cache_size(pages).create(path);
-        let db = db.map_err(|error| match error {
-            DatabaseError::DatabaseAlreadyOpen => SeenError::InUse { path: path.to_owned() },
-            error => SeenError::Refused { what: format!("{}: {error}", path.display()) },
-        })?;
-        let policy = settle(&db, options.policy)
-            .map_err(|what| SeenError::Refused { what: format!("{}: {what}", path.display()) })?;
-        let (db, latest) = (Arc::new(db), Arc::new(Latest::default()));
+        let (file, policy) = open_patiently(path.as_ref(), &options)?;
+        let (file, latest) = (Arc::new(file), Arc::new(Latest::default()));
+        let db = file.db()?;
         latest.renew(&db);
+        let steady = match &options.clock {
+            Some(_) => None,
+            None => Some(Arc::new(Steady::new(system_clock(), stored_sample(&db)))),
+        };
+        let clock: Clock = match (&steady, options.clock) {
+            (_, Some(clock)) => clock,
+            (Some(steady), None) => {
+                let steady = steady.clone();
+                Arc::new(move || steady.now())
+            }
+            (None, None) => system_clock(),
+        };
+        drop(db);
+        if options.read_only {
+            return Ok(Embedded { file, latest, recent, policy, clock, jobs: None, writer: None });
+        }
         let (jobs, queue) = mpsc::channel();
         let mut writer = writer::Writer {
-            db: db.clone(),
+            file: file.clone(),
             latest: latest.clone(),
             recent: recent.clone(),
             policy,
-            clock: options.clock.clone(),
+            clock: clock.clone(),
+            steady,
             durability: options.durability,
             sweep_every: options.sweep_every,
+            unflushed: vec![],
+            trouble: None,
         };
         let thread = std::thread::Builder::new().name("seen-writer".into());
         let writer = thread
             .spawn(move || writer.run(&queue))
             .map_err(|error| SeenError::Refused { what: format!("no thread to write: {error}") })?;
-        let (clock, jobs, writer) = (options.clock, Some(jobs), Some(writer));
-        Ok(Embedded { db, latest, recent, policy, clock, jobs, writer })
+        let (jobs, writer) = (Some(jobs), Some(writer));
+        Ok(Embedded { file, latest, recent, policy, clock, jobs, writer })
     }
 
     /// Remove what is over now, without waiting for the sweeper; how many lists went.
@@ -149,8 +190,10 @@ impl Embedded {
 
     fn submit(&self, work: Work) -> Result<Reply, SeenError> {
         let gone = || SeenError::Away { what: "the writer of the file has ended".to_owned() };
+        let read_only =
+            || SeenError::Refused { what: "the store is open for reading only".to_owned() };
         let (reply, answer) = mpsc::sync_channel(1);
-        let jobs = self.jobs.as_ref().ok_or_else(gone)?;
+        let jobs = self.jobs.as_ref().ok_or_else(read_only)?;
         jobs.send(Job { work, reply }).map_err(|_| gone())?;
         answer.recv().map_err(|_| gone())?
     }
@@ -168,8 +211,14 @@ impl Drop for Embedded {
 }
 
 impl Backend for Embedded {
-    fn policy(&self) -> &Policy {
-        &self.policy
+    fn policy(&self) -> Result<Policy, SeenError> {
+        Ok(self.policy)
+    }
+
+    fn set_policy(&mut self, fields: &PolicyFields) -> Result<Policy, SeenError> {
+        let reply = self.submit(Work::Policy(*fields))?;
+        self.policy = reply.policy.unwrap_or(self.policy);
+        Ok(self.policy)
     }
 
     fn now(&self) -> Seconds {
@@ -178,6 +227,7 @@ impl Backend for Embedded {
 
     fn read(&self, owners: &[&[u8]]) -> Result<Vec<View>, SeenError> {
         let now = self.now();
+        self.file.check_gone()?;
         let mut views = Vec::with_capacity(owners.len());
         for owner in owners {
             let commits = match self.recent.get(owner) {
@@ -187,11 +237,14 @@ impl Backend for Embedded {
                 }
                 Found::Nothing(commits) => commits,
             };
-            let table = self.latest.lists(&self.db)?;
-            views.push(match table.get(owner).map_err(away)? {
-                Some(bytes) => {
-                    let list = list(owner, bytes.value(), &self.policy, now)?;
-                    self.recent.keep(owner, bytes.value(), commits);
+            let snapshot = match self.latest.snapshot() {
+                Some(snapshot) => snapshot,
+                None => Arc::new(Snapshot::open(&*self.file.db()?)?),
+            };
+            views.push(match snapshot.read(owner)? {
+                Some(record) => {
+                    let list = list(owner, record.bytes(), &self.policy, now)?;
+                    self.recent.keep(owner, record.bytes(), commits);
                     View::List(list)
                 }
                 None => View::default(),
@@ -221,13 +274,22 @@ impl Backend for Embedded {
     fn each(&self, visit: &mut Visit<'_>) -> Result<(), SeenError> {
         let now = self.now();
         // A snapshot of its own: this may take a while.
-        let table = latest::open(&self.db)?;
-        for entry in table.iter().map_err(away)? {
-            let (owner, bytes) = entry.map_err(away)?;
-            let (owner, bytes) = (owner.value(), bytes.value());
-            let list = list(owner, bytes, &self.policy, now)?;
-            if !list.is_empty() {
-                visit(owner, View::List(list), bytes.len() as u64)?;
+        let snapshot = Snapshot::open(&*self.file.db()?)?;
+        for entry in snapshot.lists.iter().map_err(away)? {
+            let (owner, first) = entry.map_err(away)?;
+            let owner = owner.value();
+            let record = records::join(first, snapshot.chunks.as_ref(), owner);
+            let (list, bytes) = match record {
+                Ok(record) => {
+                    let bytes = record.bytes();
+                    (list(owner, bytes, &self.policy, now), bytes.len() as u64)
+                }
+                Err(error @ SeenError::Record { .. }) => (Err(error), 0),
+                Err(error) => return Err(error),
+            };
+            match list {
+                Ok(list) if list.is_empty() => {}
+                list => visit(owner, list.map(View::List), bytes)?,
             }
         }
         Ok(())
@@ -247,31 +309,37 @@ struct OwnedChange {
 
 fn list(owner: &[u8], bytes: &[u8], policy: &Policy, now: Seconds) -> Result<List, SeenError> {
     let decoded = record::decode(bytes, policy, now);
-    decoded.map(|(list, _)| list).map_err(|error| SeenError::record(owner, error))
+    decoded.map(|(list, _)| list).map_err(|error| {
+        let error = match error {
+            // Nobody else writes here.
+            RecordError::NotOurs { .. } => RecordError::Damaged { what: "beginning" },
+            error => error,
+        };
+        SeenError::record(owner, error)
+    })
 }
 
 fn away(error: impl std::fmt::Display) -> SeenError {
     SeenError::Away { what: error.to_string() }
 }
 
-/// Make the tables, and agree on a policy: the one asked for, or the file's own, or the default.
-fn settle(db: &Database, asked: Option<Policy>) -> Result<Policy, Box<dyn std::error::Error>> {
-    let txn = db.begin_write()?;
-    let policy;
-    {
-        let mut about = txn.open_table(ABOUT)?;
-        let lists = txn.open_table(LISTS)?;
-        let mut ends = txn.open_table(ENDS)?;
-        let stored = about.get("policy")?.map(|text| text.value().parse::<Policy>()).transpose()?;
-        policy = asked.or(stored).unwrap_or_default();
-        if stored != Some(policy) {
-            about.insert("policy", policy.to_string().as_str())?;
-            // Lists that lived for ever may end now; have all of them looked at once.
-            for entry in lists.iter()? {
-                ends.insert((0, entry?.0.value()), ())?;
+/// Another process that has the file open is waited for, as long as there is patience.
+fn open_patiently(path: &Path, options: &Options) -> Result<(StoreFile, Policy), SeenError> {
+    let pages = options.cache_bytes - options.cache_bytes / 4;
+    let opened = Instant::now();
+    loop {
+        match StoreFile::open(path, pages, options.read_only, &options.policy) {
+            Err(SeenError::InUse { .. }) if opened.elapsed() < options.patience => {
+                // At random, so that those who wait do not all come at once.
+                let dice = RandomState::new().hash_one(());
+                std::thread::sleep(Duration::from_millis(1 + dice % 8));
             }
+            opened => return opened,
         }
     }
-    txn.commit()?;
-    Ok(policy)
+}
+
+fn stored_sample(db: &file::Db) -> Option<Sample> {
+    let about = db.begin_read().ok()?.open_table(ABOUT).ok()?;
+    about.get("clock").ok()??.value().parse().ok()
 }

@@ -1,6 +1,6 @@
 //! Why a seen list could not answer.
 
-use crate::RecordError;
+use crate::{Policy, RecordError};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -46,6 +46,21 @@ pub enum SeenError {
         /// What was said.
         what: String,
     },
+    /// The lists are kept by another policy than the one asked for. Nothing was changed.
+    Policy {
+        /// The one they are kept by.
+        stored: Box<Policy>,
+        /// The one asked for.
+        asked: Box<Policy>,
+    },
+    /// The file was removed, replaced or cut off while it was open: nothing written since can be
+    /// relied on.
+    Gone {
+        /// The file.
+        path: PathBuf,
+        /// What became of it.
+        what: &'static str,
+    },
     /// Others changed the list at every try.
     Contended {
         /// Whose list.
@@ -64,7 +79,8 @@ impl fmt::Display for SeenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SeenError::Owner { got, need } => {
-                write!(f, "an owner of {got} bytes: this policy allows {need} at least")
+                let bytes = if *got == 1 { "byte" } else { "bytes" };
+                write!(f, "an owner of {got} {bytes}: this policy allows {need} at least")
             }
             SeenError::NoIds => write!(f, "no ids: there must be one at least"),
             SeenError::Record { owner, error } => {
@@ -80,6 +96,21 @@ impl fmt::Display for SeenError {
                 write!(f, "done, but a failover may lose it: {what}; marking again does no harm")
             }
             SeenError::Refused { what } => write!(f, "the store refused: {what}"),
+            SeenError::Policy { stored, asked } => {
+                let pairs = stored.fields().into_iter().zip(asked.fields());
+                let differs = pairs.filter(|(stored, asked)| stored != asked);
+                let told = differs
+                    .map(|((name, stored), (_, asked))| {
+                        format!("{name} is {stored} there and {asked} here")
+                    })
+                    .collect::<Vec<_>>();
+                write!(f, "the lists are kept by another policy: {}", told.join(", "))
+            }
+            SeenError::Gone { path, what } => write!(
+                f,
+                "{}: {what} while it was open; what was marked since may be lost",
+                path.display()
+            ),
             SeenError::Contended { owner, tries } => write!(
                 f,
                 "owner {:?}: changed by others at each of {tries} tries; nothing was done, try again",
@@ -93,6 +124,13 @@ impl fmt::Display for SeenError {
 impl std::error::Error for SeenError {}
 
 impl SeenError {
+    /// Whether it tells of a value that another program keeps in the same place, such as a key
+    /// with the same prefix, rather than of a list that cannot be read.
+    pub fn is_foreign(&self) -> bool {
+        let not_ours = matches!(self, SeenError::Record { error: RecordError::NotOurs { .. }, .. });
+        not_ours || matches!(self, SeenError::Refused { .. })
+    }
+
     pub(crate) fn record(owner: &[u8], error: RecordError) -> SeenError {
         SeenError::Record { owner: owner.to_vec(), error }
     }

@@ -52,7 +52,7 @@ pub use error::SeenError;
 #[cfg(feature = "redis")]
 pub use golist::GoList;
 pub use list::{Deed, Explanation, List};
-pub use policy::{MAX_IDS, MAX_SLICES, Policy, PolicyError, Seconds, seconds};
+pub use policy::{MAX_IDS, MAX_SLICES, Policy, PolicyError, PolicyFields, Seconds, seconds};
 pub use record::{RecordError, decode, encode, entry};
 pub use seen::{Seen, StoreStats};
 pub use view::{ListStats, View};

@@ -3,13 +3,17 @@
 //! All of it is pure: time is an argument, bytes are another room's affair (`record.rs`), and no
 //! backend decides anything that is decided here.
 
-use crate::policy::{MAX_SLICES, Policy, Seconds};
+use crate::policy::{Policy, Seconds};
 use crate::slice::{Shape, Sieve, Slice};
 use mayhap::Hash;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// Offered ids an owner may have at a time; beyond it those that lapse first go first.
 const MAX_OFFERED: usize = 65_536;
+
+/// Slices a list may have at all. A policy asks for far fewer, but a period of a time window may
+/// take several, and imported slices are kept beside those that were there.
+pub(crate) const MOST_SLICES: usize = 4096;
 
 /// What one owner has seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,6 +95,12 @@ impl List {
         self.offers.iter().map(|offer| offer.hashes.len() as u64).sum()
     }
 
+    /// How long the last offer has left.
+    #[cfg(feature = "redis")]
+    pub(crate) fn offered_for(&self, now: Seconds) -> Seconds {
+        self.offers.last().map_or(0, |offer| offer.until.saturating_sub(now))
+    }
+
     /// When the first id of the oldest slice came, or nothing.
     pub fn oldest(&self) -> Option<Seconds> {
         self.slices.last().map(|slice| slice.started)
@@ -127,7 +137,6 @@ impl List {
             let oldest = (now / every).saturating_sub(u64::from(policy.slices()) - 1);
             self.slices.retain(|slice| slice.started / every >= oldest);
         }
-        self.slices.truncate(self.room(policy));
     }
 
     /// Whether it is seen or on offer. Old things must have been forgotten.
@@ -207,7 +216,7 @@ impl List {
         if current.is_none_or(Slice::is_full) {
             let shape = next_shape(policy, current);
             self.slices.insert(0, Slice::new(now, shape));
-            self.slices.truncate(self.room(policy));
+            self.drop_oldest(policy);
         }
         self.slices[0].insert(hash, policy.exact());
     }
@@ -228,14 +237,26 @@ impl List {
             }
             None => self.offers.insert(at, Offer { until, hashes: fresh }),
         }
+        self.drop_offers();
+    }
+
+    fn drop_offers(&mut self) {
         while self.offered() > MAX_OFFERED as u64 && self.offers.len() > 1 {
             self.offers.remove(0);
         }
     }
 
-    /// How many slices may stay. Periods of time may have several each.
-    fn room(&self, policy: &Policy) -> usize {
-        (if policy.every().is_some() { MAX_SLICES } else { policy.slices() }) as usize
+    /// A slice has begun: by count, the oldest makes room for it.
+    ///
+    /// A list that has more slices than the policy's, because they were imported or the policy
+    /// was wider, loses two for each that begins: never less is kept than the policy asks for, and
+    /// nothing goes before something new has come.
+    fn drop_oldest(&mut self, policy: &Policy) {
+        if policy.every().is_none() {
+            let excess = self.slices.len().saturating_sub(policy.slices() as usize);
+            self.slices.truncate(self.slices.len() - excess.min(2));
+        }
+        self.slices.truncate(MOST_SLICES);
     }
 
     /// Why this id is hidden, if it is. Old things must have been forgotten.
@@ -253,21 +274,70 @@ impl List {
         offer.map_or(Explanation::NotSeen, |offer| Explanation::Offered { until: offer.until })
     }
 
-    /// Remember also what another list of the same owner remembers, as far as the policy has room.
+    /// Remember also what another list of the same owner remembers: the union of both.
+    ///
+    /// Nothing that either remembers is lost, merging again changes nothing, and which list is
+    /// merged into which makes no difference to what is remembered. A slice of one that is an older or a later state
+    /// of a slice of the other becomes one with it; all others are kept, if need be more than the
+    /// policy's (`drop_oldest`). The union errs at most as often as both lists together.
     pub fn merge(&mut self, other: List, policy: &Policy, now: Seconds) {
-        self.touched = self.touched.max(other.touched);
-        self.last_new = self.last_new.max(other.last_new);
-        for slice in other.slices {
-            if !self.slices.contains(&slice) {
-                let at = self.slices.partition_point(|mine| mine.started >= slice.started);
-                self.slices.insert(at, slice);
+        // A moment in the future, from a machine whose clock is ahead, must not age the other list.
+        self.touched = self.touched.min(now).max(other.touched.min(now));
+        self.last_new = self.last_new.max(other.last_new).min(self.touched);
+        self.unite_slices(other.slices);
+        self.unite_offers(other.offers);
+        self.forget_old(policy, now);
+    }
+
+    /// Slices of one moment and shape, one of either list, are states of one slice if one has all
+    /// ids of the other, or if they share half the ids of the smaller: each has gone its own way
+    /// since they were the same. (Slices that one large call began in the same second share next to
+    /// nothing.)
+    fn unite_slices(&mut self, mut others: Vec<Slice>) {
+        // A slice that is in both lists, or that has become one with another, is settled.
+        let mut settled: Vec<bool> = self.slices.iter().map(|mine| others.contains(mine)).collect();
+        others.retain(|slice| !self.slices.contains(slice));
+        let mut others: Vec<(usize, Slice)> = others.into_iter().enumerate().collect();
+        others.sort_by_key(|(_, slice)| std::cmp::Reverse(slice.ids()));
+        let mut new = vec![];
+        for (place, slice) in others {
+            let free = |is_same: fn(&Slice, &Slice) -> bool| {
+                let open = (0..self.slices.len()).filter(|at| !settled[*at]);
+                open.clone().find(|at| is_same(&slice, &self.slices[*at]))
+            };
+            if free(Slice::is_part_of).is_some() {
+                continue;
+            }
+            let earlier = free(|slice, mine| mine.is_part_of(slice));
+            match earlier.or_else(|| free(Slice::is_akin_to)) {
+                Some(at) => {
+                    self.slices[at].unite(slice);
+                    settled[at] = true;
+                }
+                None => new.push((place, slice)),
             }
         }
-        for offer in other.offers {
-            let hashes: Vec<Hash> = offer.hashes.iter().map(|hash| Hash(*hash)).collect();
-            self.offer(&hashes, offer.until);
+        new.sort_by_key(|(place, _)| *place);
+        self.slices.extend(new.into_iter().map(|(_, slice)| slice));
+        self.slices.sort_by_key(|slice| std::cmp::Reverse(slice.started));
+        self.slices.truncate(MOST_SLICES);
+    }
+
+    /// Each id is on offer as long as either list says, unless it is seen.
+    fn unite_offers(&mut self, others: Vec<Offer>) {
+        let mut until: BTreeMap<u64, Seconds> = BTreeMap::new();
+        for offer in self.offers.drain(..).chain(others) {
+            for hash in offer.hashes {
+                let latest = until.entry(hash).or_default();
+                *latest = offer.until.max(*latest);
+            }
         }
-        self.forget_old(policy, now);
+        let mut ends: BTreeMap<Seconds, Vec<u64>> = BTreeMap::new();
+        for (hash, until) in until.into_iter().filter(|(hash, _)| !self.is_marked(Hash(*hash))) {
+            ends.entry(until).or_default().push(hash);
+        }
+        self.offers = ends.into_iter().map(|(until, hashes)| Offer { until, hashes }).collect();
+        self.drop_offers();
     }
 }
 

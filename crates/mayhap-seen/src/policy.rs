@@ -47,12 +47,12 @@ impl Default for Policy {
             every: None,
             idle: Some(5 * DAY),
             exact: 24,
-            owner_bytes: 2,
+            owner_bytes: 1,
         }
     }
 }
 
-/// The most slices a policy may ask for, and a list may ever have.
+/// The most slices a policy may ask for.
 pub const MAX_SLICES: u32 = 64;
 /// The most ids a slice may be made for.
 pub const MAX_IDS: u32 = 1_000_000;
@@ -169,43 +169,143 @@ impl Policy {
 impl FromStr for Policy {
     type Err = PolicyError;
 
+    /// Fields that are not named have their defaults.
     fn from_str(text: &str) -> Result<Policy, PolicyError> {
-        let mut policy = Policy::default();
-        let mut idle = None;
-        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        text.parse::<PolicyFields>()?.apply(&Policy::default())
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fields = self.fields().into_iter().filter(|(_, value)| value.as_str() != NO_PERIOD);
+        let fields: Vec<String> = fields.map(|(name, value)| format!("{name}={value}")).collect();
+        f.write_str(&fields.join(","))
+    }
+}
+
+/// How `every` is written where slices are by count.
+const NO_PERIOD: &str = "none";
+
+impl Policy {
+    /// Each field by its name and value, as they are written.
+    pub fn fields(&self) -> [(&'static str, String); 7] {
+        [
+            ("slices", self.slices.to_string()),
+            ("ids", self.ids.to_string()),
+            ("rate", self.rate.to_string()),
+            ("every", self.every.map_or(NO_PERIOD.to_owned(), |every| Span(every).to_string())),
+            ("idle", self.idle.map_or("never".to_owned(), |idle| Span(idle).to_string())),
+            ("exact", self.exact.to_string()),
+            ("owner", self.owner_bytes.to_string()),
+        ]
+    }
+
+    /// The idle time of a policy that names none: five days, or the whole window.
+    fn default_idle(&self) -> Option<Seconds> {
+        match self.every {
+            Some(every) => Some(every.saturating_mul(self.slices.into())),
+            None => Policy::default().idle,
+        }
+    }
+}
+
+/// Some fields of a policy: those that a caller insists on, or those that are to change.
+///
+/// ```
+/// use mayhap_seen::{Policy, PolicyFields};
+/// let wider: PolicyFields = "ids=2000".parse()?;
+/// let policy: Policy = "slices=3,idle=9d".parse()?;
+/// assert_eq!(wider.apply(&policy)?, "slices=3,ids=2000,idle=9d".parse()?);
+/// # Ok::<(), mayhap_seen::PolicyError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PolicyFields {
+    slices: Option<u32>,
+    ids: Option<u32>,
+    rate: Option<f64>,
+    every: Option<Option<Seconds>>,
+    idle: Option<Option<Seconds>>,
+    exact: Option<u32>,
+    owner_bytes: Option<usize>,
+}
+
+impl PolicyFields {
+    /// The policy with these fields changed; the others stay as they are.
+    ///
+    /// An idle time that is the default stays the default: that of a window of time follows the
+    /// window, unless it is named.
+    pub fn apply(&self, base: &Policy) -> Result<Policy, PolicyError> {
+        let mut policy = Policy {
+            slices: self.slices.unwrap_or(base.slices),
+            ids: self.ids.unwrap_or(base.ids),
+            rate: self.rate.unwrap_or(base.rate),
+            every: self.every.unwrap_or(base.every),
+            idle: self.idle.unwrap_or(base.idle),
+            exact: self.exact.unwrap_or(base.exact),
+            owner_bytes: self.owner_bytes.unwrap_or(base.owner_bytes),
+        };
+        if self.idle.is_none() && base.idle == base.default_idle() {
+            policy.idle = policy.default_idle();
+        }
+        policy.checked()
+    }
+
+    /// Whether no field is named.
+    pub fn is_empty(&self) -> bool {
+        *self == PolicyFields::default()
+    }
+
+    /// The policy to live by where `stored` is kept beside the lists; nothing if these fields ask
+    /// for another. The least length of an owner's name is each caller's own affair.
+    #[cfg(any(feature = "embedded", feature = "redis"))]
+    pub(crate) fn agree(&self, stored: &Policy) -> Result<Policy, crate::SeenError> {
+        let refused = |error: PolicyError| crate::SeenError::Refused { what: error.to_string() };
+        let asked = self.apply(stored).map_err(refused)?;
+        if asked.with_owner_bytes(stored.owner_bytes) == *stored {
+            return Ok(asked);
+        }
+        Err(crate::SeenError::Policy { stored: Box::new(*stored), asked: Box::new(asked) })
+    }
+}
+
+impl From<Policy> for PolicyFields {
+    fn from(policy: Policy) -> PolicyFields {
+        PolicyFields {
+            slices: Some(policy.slices),
+            ids: Some(policy.ids),
+            rate: Some(policy.rate),
+            every: Some(policy.every),
+            idle: Some(policy.idle),
+            exact: Some(policy.exact),
+            owner_bytes: Some(policy.owner_bytes),
+        }
+    }
+}
+
+impl FromStr for PolicyFields {
+    type Err = PolicyError;
+
+    fn from_str(text: &str) -> Result<PolicyFields, PolicyError> {
+        let mut fields = PolicyFields::default();
+        for part in text.split([',', ' ']).map(str::trim).filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             match name {
-                "slices" => policy.slices = whole("slices", value, "1 to 64")?,
-                "ids" => policy.ids = whole("ids", value, "1 to 1000000")?,
-                "exact" => policy.exact = whole("exact", value, "0 to 1000")?,
-                "owner" => policy.owner_bytes = whole("owner", value, "a number of bytes")?,
-                "rate" => policy.rate = rate(value)?,
-                "every" => policy.every = Some(seconds("every", value)?),
-                "idle" if value == "never" => idle = Some(None),
-                "idle" => idle = Some(Some(seconds("idle", value)?)),
+                "slices" => fields.slices = Some(whole("slices", value, "1 to 64")?),
+                "ids" => fields.ids = Some(whole("ids", value, "1 to 1000000")?),
+                "exact" => fields.exact = Some(whole("exact", value, "0 to 1000")?),
+                "owner" => fields.owner_bytes = Some(whole("owner", value, "a number of bytes")?),
+                "rate" => fields.rate = Some(rate(value)?),
+                "every" if value == NO_PERIOD => fields.every = Some(None),
+                "every" => fields.every = Some(Some(seconds("every", value)?)),
+                "idle" if value == "never" => fields.idle = Some(None),
+                "idle" => fields.idle = Some(Some(seconds("idle", value)?)),
                 _ => {
                     let allowed = "slices, ids, rate, idle, every, exact, owner";
                     return Err(PolicyError { what: "policy", got: part.to_owned(), allowed });
                 }
             }
         }
-        let window = |every: Seconds| Some(every.saturating_mul(policy.slices.into()));
-        policy.idle = idle.unwrap_or(policy.every.map_or(policy.idle, window));
-        policy.checked()
-    }
-}
-
-impl fmt::Display for Policy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "slices={},ids={},rate={}", self.slices, self.ids, self.rate)?;
-        if let Some(every) = self.every {
-            write!(f, ",every={}", Span(every))?;
-        }
-        match self.idle {
-            Some(idle) => write!(f, ",idle={}", Span(idle)),
-            None => write!(f, ",idle=never"),
-        }?;
-        write!(f, ",exact={},owner={}", self.exact, self.owner_bytes)
+        Ok(fields)
     }
 }
 
@@ -293,7 +393,34 @@ mod tests {
             assert_eq!(policy.to_string().parse(), Ok(policy), "{text}");
         }
         let said = Policy::default().to_string();
-        assert_eq!(said, "slices=5,ids=1000,rate=0.001,idle=5d,exact=24,owner=2");
+        assert_eq!(said, "slices=5,ids=1000,rate=0.001,idle=5d,exact=24,owner=1");
+    }
+
+    #[test]
+    fn fields_that_are_not_named_stay() {
+        let changed = |policy: &str, fields: &str| {
+            let fields: PolicyFields = fields.parse().unwrap();
+            fields.apply(&policy.parse().unwrap()).unwrap().to_string()
+        };
+        let base = "slices=3,ids=500,rate=0.01,idle=9d,exact=7,owner=4";
+        assert_eq!(changed(base, ""), base);
+        assert_eq!(changed(base, "ids=2000"), base.replace("ids=500", "ids=2000"));
+        assert_eq!(
+            changed(base, "idle=never exact=0"),
+            base.replace("9d,exact=7", "never,exact=0")
+        );
+        // An idle time that follows the window goes on following it.
+        let window = changed("slices=4,every=30d", "slices=8");
+        assert_eq!(window, "slices=8,ids=1000,rate=0.001,every=30d,idle=240d,exact=24,owner=1");
+        assert_eq!(
+            changed(&window, "every=none").parse(),
+            Ok("slices=8".parse::<Policy>().unwrap())
+        );
+        assert_eq!(
+            changed("", "every=1d"),
+            "slices=5,ids=1000,rate=0.001,every=1d,idle=5d,exact=24,owner=1"
+        );
+        assert!("ids=0".parse::<PolicyFields>().unwrap().apply(&Policy::default()).is_err());
     }
 
     #[test]

@@ -24,8 +24,8 @@
 //! appending commutes with appending. The body plus its entries, applied in their order, is the
 //! list. Whoever finds too many works them into a new body.
 
-use crate::list::{Deed, List, Offer};
-use crate::policy::{MAX_SLICES, Policy, Seconds};
+use crate::list::{Deed, List, MOST_SLICES, Offer};
+use crate::policy::{Policy, Seconds};
 use crate::rice::{self, Range};
 use crate::slice::{Shape, Slice};
 use mayhap::Hash;
@@ -183,7 +183,7 @@ fn read_body(body: &[u8]) -> Result<List, RecordError> {
     let last_new = touched.checked_sub(r.varint("time")?).ok_or(damaged("time"))?;
     let mut list = List { touched, last_new, ..List::default() };
     let slices = r.varint("number of slices")?;
-    if slices > MAX_SLICES.into() {
+    if slices > MOST_SLICES as u64 {
         return Err(damaged("number of slices"));
     }
     for _ in 0..slices {

@@ -7,6 +7,7 @@
 mod changing;
 mod compact;
 mod folds;
+mod learned;
 mod lists;
 mod marking;
 mod plan;
@@ -14,15 +15,17 @@ mod plan;
 mod tasks;
 
 use crate::SeenError;
-use crate::backend::{Backend, Change, Clock, Visit, system_clock};
+use crate::backend::{Backend, Change, Clock, Visit};
 use crate::list::List;
-use crate::policy::{Policy, Seconds};
+use crate::policy::{Policy, PolicyFields, Seconds};
 use crate::view::View;
 use changing::Changing;
 use folds::Folds;
+use learned::Learned;
 pub use mayhap_redis::Wait;
 use mayhap_redis::{Address, LinkError, RequestOptions, Router};
 use plan::Plan;
+use std::sync::Arc;
 use std::time::Duration;
 #[cfg(feature = "async")]
 pub use tasks::AsyncSeen;
@@ -52,8 +55,8 @@ pub struct Options {
     address: Address,
     layout: Layout,
     prefix: Vec<u8>,
-    policy: Policy,
-    clock: Clock,
+    policy: PolicyFields,
+    clock: Option<Clock>,
     wait: Option<Wait>,
 }
 
@@ -76,18 +79,24 @@ impl Options {
                 }
             }
         }
-        let (policy, clock) = (Policy::default(), system_clock());
-        Ok(Options { address, layout, prefix, policy, clock, wait: None })
+        let policy = PolicyFields::default();
+        Ok(Options { address, layout, prefix, policy, clock: None, wait: None })
     }
 
-    /// Live by this policy. All programs that share lists should use the same.
+    /// Live by this policy. The first who writes stores it beside the lists; where another is
+    /// stored, calls are refused ([`SeenError::Policy`]). Without it the stored one counts.
     pub fn with_policy(self, policy: Policy) -> Options {
+        self.with_policy_fields(policy.into())
+    }
+
+    /// The same for some fields: the others are the stored ones, or the defaults.
+    pub fn with_policy_fields(self, policy: PolicyFields) -> Options {
         Options { policy, ..self }
     }
 
-    /// Another clock than the system's. Clocks of programs that share lists should agree.
+    /// Another clock than the server's. Clocks of programs that share lists should agree.
     pub fn with_clock(self, clock: Clock) -> Options {
-        Options { clock, ..self }
+        Options { clock: Some(clock), ..self }
     }
 
     /// Have so many replicas acknowledge every change, for lists that must outlive a failover. If
@@ -116,9 +125,11 @@ impl Options {
         &self.prefix
     }
 
-    fn plan(&self) -> Plan {
+    fn learned(&self) -> Learned {
         let (layout, prefix) = (self.layout, self.prefix.clone());
-        Plan { policy: self.policy, layout, prefix, is_cluster: self.address.is_cluster() }
+        let is_cluster = self.address.is_cluster();
+        let plan = Plan { policy: Policy::default(), layout, prefix, is_cluster };
+        Learned::new(plan, self.policy, self.clock.clone())
     }
 }
 
@@ -130,24 +141,22 @@ impl Options {
 /// would tell of what the first has done; ids would be lost that nobody was ever given.
 pub struct Redis {
     router: Router,
-    plan: Plan,
-    clock: Clock,
+    learned: Learned,
     folds: Folds,
     wait: Option<Wait>,
 }
 
 impl Redis {
-    /// Lists at this URL, by the default policy. Nothing is connected before the first question.
+    /// Lists at this URL, by the policy stored there. Nothing is connected before the first question.
     pub fn open(url: &str) -> Result<Redis, SeenError> {
         Redis::open_with(Options::parse(url)?)
     }
 
     /// The same with a say in how.
     pub fn open_with(options: Options) -> Result<Redis, SeenError> {
-        let plan = options.plan();
+        let (learned, wait) = (options.learned(), options.wait);
         let router = Router::new(options.address, Duration::ZERO);
-        let (clock, wait) = (options.clock, options.wait);
-        Ok(Redis { router, plan, clock, folds: Folds::default(), wait })
+        Ok(Redis { router, learned, folds: Folds::default(), wait })
     }
 
     /// How questions are asked from now on.
@@ -159,26 +168,67 @@ impl Redis {
     fn writing(&self) -> RequestOptions {
         self.router.how().repeatable(false).with_wait(self.wait).starting_now()
     }
+
+    /// How lists are kept, by the stored policy. Asking for it twice does no harm, also for who
+    /// writes, and it is part of the call: `how` has its deadline.
+    fn plan(&self, writes: bool, how: RequestOptions) -> Result<Arc<Plan>, SeenError> {
+        if let Some(plan) = self.learned.plan(writes) {
+            return Ok(plan);
+        }
+        let how = how.repeatable(true).with_wait(None);
+        let asked = self.router.ask(&[self.learned.question(writes)?], how).map_err(error);
+        let reply = match asked.map(|replies| replies.into_iter().next()) {
+            Ok(Some(Err(_))) | Err(SeenError::Refused { .. }) if !writes => {
+                let plain = self.learned.plain_question();
+                self.router.ask(&[plain], how).map_err(error)?.into_iter().next()
+            }
+            reply => reply?,
+        };
+        self.learned.answer(reply)
+    }
 }
 
 impl Backend for Redis {
-    fn policy(&self) -> &Policy {
-        &self.plan.policy
+    fn policy(&self) -> Result<Policy, SeenError> {
+        Ok(self.plan(false, self.reading())?.policy)
+    }
+
+    fn set_policy(&mut self, fields: &PolicyFields) -> Result<Policy, SeenError> {
+        let (reading, writing) = (self.reading(), self.writing());
+        for failures in 0..plan::TRIES {
+            if failures > 0 {
+                std::thread::sleep(plan::pause(failures));
+            }
+            let asked = self.router.ask(&[self.learned.plain_question()], reading);
+            let reply = asked.map_err(error)?.into_iter().next();
+            let (request, policy) = self.learned.changing(reply, fields)?;
+            let answer = self.router.call(&[request], writing).map_err(error)?;
+            if self.learned.changed(&answer.replies)? {
+                acknowledged(vec![], answer.unacknowledged)?;
+                return Ok(policy);
+            }
+        }
+        Err(SeenError::Contended { owner: learned::POLICY.to_vec(), tries: plan::TRIES })
     }
 
     fn now(&self) -> Seconds {
-        (self.clock)()
+        self.learned.now()
     }
 
     fn read(&self, owners: &[&[u8]]) -> Result<Vec<View>, SeenError> {
-        let replies = self.router.ask(&self.plan.reading(owners), self.reading()).map_err(error)?;
-        self.plan.views(owners, replies, self.now())
+        let how = self.reading();
+        let plan = self.plan(false, how)?;
+        plan.check_owners(owners.iter().copied())?;
+        let replies = self.router.ask(&plan.reading(owners), how).map_err(error)?;
+        plan.views(owners, replies, self.now())
     }
 
     fn change(&self, changes: &[Change<'_>]) -> Result<Vec<Vec<bool>>, SeenError> {
-        let mut changing = Changing::new(&self.plan, changes, self.now());
-        let (mut riders, how) = (self.folds.take(), self.writing());
-        let mut unacknowledged = None;
+        let how = self.writing();
+        let plan = self.plan(true, how)?;
+        plan.check_owners(changes.iter().map(|change| change.owner))?;
+        let mut changing = Changing::new(&plan, changes, self.now());
+        let (mut riders, mut unacknowledged) = (self.folds.take(), None);
         loop {
             let mut wanted = changing.requests()?;
             if wanted.is_empty() {
@@ -188,37 +238,44 @@ impl Backend for Redis {
             let ridden = requests.len();
             requests.append(&mut wanted);
             let mut answer = self.router.call(&requests, how).map_err(error)?;
-            changing.replies(answer.replies.split_off(ridden))?;
+            if let Err(error) = changing.replies(answer.replies.split_off(ridden)) {
+                _ = self.router.ask(&changing.undo(), how.with_wait(None));
+                return Err(error);
+            }
             unacknowledged = answer.unacknowledged;
             changing.pause().into_iter().for_each(std::thread::sleep);
         }
         let (known, folds) = changing.end();
-        // All is done but the tidying, which may fail.
-        _ = self.router.ask(&self.folds.leave(&self.plan, folds), how.with_wait(None));
+        // All is done but the compaction, which may fail.
+        _ = self.router.ask(&self.folds.leave(&plan, folds), how.with_wait(None));
         acknowledged(known, unacknowledged)
     }
 
     fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
-        let forgetting = [self.plan.forgetting(owner)];
-        let answer = self.router.call(&forgetting, self.writing()).map_err(error)?;
-        let forgotten = self.plan.forgotten(&answer.replies)?;
+        let how = self.writing();
+        let plan = self.plan(false, how)?;
+        plan.check_owners([owner])?;
+        let answer = self.router.call(&[plan.forgetting(owner)], how).map_err(error)?;
+        let forgotten = plan.forgotten(&answer.replies)?;
         acknowledged(vec![vec![forgotten]], answer.unacknowledged)?;
         Ok(forgotten)
     }
 
     fn merge(&self, mut lists: Vec<(&[u8], List)>) -> Result<(), SeenError> {
         let (reading, writing) = (self.reading(), self.writing());
+        let plan = self.plan(true, writing)?;
+        plan.check_owners(lists.iter().map(|(owner, _)| *owner))?;
         let mut unacknowledged = None;
         for failures in 0..plan::TRIES {
             if failures > 0 {
                 std::thread::sleep(plan::pause(failures));
             }
             let owners: Vec<&[u8]> = lists.iter().map(|(owner, _)| *owner).collect();
-            let replies = self.router.ask(&self.plan.reading(&owners), reading).map_err(error)?;
-            let requests = self.plan.merging(&lists, replies, self.now())?;
+            let replies = self.router.ask(&plan.reading(&owners), reading).map_err(error)?;
+            let requests = plan.merging(&lists, replies, self.now())?;
             let answer = self.router.call(&requests, writing).map_err(error)?;
             unacknowledged = unacknowledged.or(answer.unacknowledged);
-            let merged = self.plan.merged(&answer.replies)?;
+            let merged = plan.merged(&answer.replies)?;
             let mut merged = merged.into_iter();
             lists.retain(|_| !merged.next().unwrap_or(false));
             if lists.is_empty() {
@@ -230,9 +287,9 @@ impl Backend for Redis {
 
     fn each(&self, visit: &mut Visit<'_>) -> Result<(), SeenError> {
         let mut failed = None;
-        let glob = self.plan.glob();
-        let scanned = self.router.scan(&glob, &mut |keys| {
-            failed = self.visit(&keys, visit).err();
+        let plan = self.plan(false, self.reading())?;
+        let scanned = self.router.scan(&plan.glob(), &mut |keys| {
+            failed = self.visit(&plan, &keys, visit).err();
             failed.is_none()
         });
         scanned.map_err(error)?;
@@ -241,15 +298,14 @@ impl Backend for Redis {
 }
 
 impl Redis {
-    fn visit(&self, keys: &[Vec<u8>], visit: &mut Visit<'_>) -> Result<(), SeenError> {
+    fn visit(&self, plan: &Plan, keys: &[Vec<u8>], visit: &mut Visit<'_>) -> Result<(), SeenError> {
         let now = self.now();
-        let owners: Vec<&[u8]> = keys.iter().filter_map(|key| self.plan.owner(key)).collect();
+        let owners: Vec<&[u8]> = keys.iter().filter_map(|key| plan.owner(key)).collect();
         if owners.is_empty() {
             return Ok(());
         }
-        let replies =
-            self.router.ask(&self.plan.reading(&owners), self.reading()).map_err(error)?;
-        for (owner, view, bytes) in self.plan.found(&owners, replies, now)? {
+        let replies = self.router.ask(&plan.reading(&owners), self.reading()).map_err(error)?;
+        for (owner, view, bytes) in plan.found(&owners, replies, now)? {
             visit(owner, view, bytes)?;
         }
         Ok(())

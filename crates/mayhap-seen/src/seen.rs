@@ -4,7 +4,7 @@ use crate::SeenError;
 use crate::backend::Backend;
 use crate::call::{self, Call, check_owner, hash_ids};
 use crate::list::{Deed, Explanation};
-use crate::policy::{Policy, Seconds};
+use crate::policy::{Policy, PolicyFields, Seconds};
 use crate::record;
 use crate::view::{ListStats, View};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -49,6 +49,10 @@ pub struct StoreStats {
     pub bytes: u64,
     /// The largest list.
     pub largest_bytes: u64,
+    /// Lists that are damaged, or of a newer release. They count nowhere else.
+    pub unreadable: u64,
+    /// Keys with the same prefix that are no lists at all: other programs'.
+    pub foreign: u64,
 }
 
 impl<B: Backend> Seen<B> {
@@ -82,9 +86,27 @@ impl<B: Backend> Seen<B> {
         &self.backend
     }
 
-    /// The rules lists live by.
-    pub fn policy(&self) -> &Policy {
+    /// The rules lists live by. A server is asked for them, where they are not known yet.
+    pub fn policy(&self) -> Result<Policy, SeenError> {
         self.backend.policy()
+    }
+
+    /// Change some fields of the policy, for all who use the store, and tell what it is now.
+    ///
+    /// Nothing is forgotten at once. Lists live by the new rules from their next change or
+    /// question on; one with more slices than they allow loses two for each new one.
+    ///
+    /// ```
+    /// use mayhap_seen::{Embedded, Seen};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("seen.redb");
+    /// let mut seen = Seen::new(Embedded::open(&path)?);
+    /// let policy = seen.set_policy(&"ids=2000".parse()?)?;
+    /// assert_eq!((policy.slices(), policy.ids()), (5, 2000));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_policy(&mut self, fields: &PolicyFields) -> Result<Policy, SeenError> {
+        self.backend.set_policy(fields)
     }
 
     /// Those of the candidates the owner has not seen, in order.
@@ -101,8 +123,8 @@ impl<B: Backend> Seen<B> {
         &self,
         asked: &[(&[u8], &'a [I])],
     ) -> Result<Vec<Vec<&'a I>>, SeenError> {
-        let owners = owners(self.policy(), asked)?;
-        Ok(unseen_in(asked, self.open(self.backend.read(&owners))?))
+        let views = self.policy().and_then(|policy| self.backend.read(&owners(&policy, asked)?));
+        Ok(unseen_in(asked, self.open(views)?))
     }
 
     /// The owner has seen these. How many were new?
@@ -115,8 +137,8 @@ impl<B: Backend> Seen<B> {
         &self,
         shown: &[(&[u8], &[I])],
     ) -> Result<Vec<u64>, SeenError> {
-        let calls = self.calls(shown)?;
-        Ok(match self.change(&calls, &Deed::Mark)? {
+        let (calls, is_away) = self.calls(shown)?;
+        Ok(match self.change(&calls, &Deed::Mark, is_away)? {
             Some(known) => {
                 calls.iter().zip(&known).map(|(call, known)| call.new_ids(known)).collect()
             }
@@ -156,7 +178,7 @@ impl<B: Backend> Seen<B> {
 
     /// Forget all about an owner; true if there was something.
     pub fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
-        check_owner(self.policy(), owner)?;
+        check_owner(&self.policy()?, owner)?;
         self.backend.forget(owner)
     }
 
@@ -172,18 +194,27 @@ impl<B: Backend> Seen<B> {
         self.view(owner)?.export()
     }
 
-    /// Visit all owners with the bytes [`export`](Seen::export) would give.
+    /// Visit all owners with the bytes [`export`](Seen::export) would give, or why it would not.
+    ///
+    /// A list that cannot be read need not end the export of the others, but should not be passed
+    /// over in silence either: the visitor decides. See [`SeenError::is_foreign`].
     pub fn export_all(
         &self,
-        mut visit: impl FnMut(&[u8], Vec<u8>) -> Result<(), SeenError>,
+        mut visit: impl FnMut(&[u8], Result<Vec<u8>, SeenError>) -> Result<(), SeenError>,
     ) -> Result<(), SeenError> {
-        self.backend.each(&mut |owner, view, _| match view.export()? {
-            Some(bytes) => visit(owner, bytes),
-            None => Ok(()),
+        self.backend.each(&mut |owner, view, _| match view {
+            Ok(view) => match view.export()? {
+                Some(bytes) => visit(owner, Ok(bytes)),
+                None => Ok(()),
+            },
+            Err(error) => visit(owner, Err(error)),
         })
     }
 
-    /// Remember also what exported bytes remember, as far as the policy has room.
+    /// Remember also what exported bytes remember: the list is then the union of both.
+    ///
+    /// Nothing that was there is forgotten, not even where it is more than the policy keeps.
+    /// Importing twice is as good as once, and older exports do no harm.
     pub fn import(&self, owner: &[u8], bytes: &[u8]) -> Result<(), SeenError> {
         self.import_many(&[(owner, bytes)])
     }
@@ -191,11 +222,12 @@ impl<B: Backend> Seen<B> {
     /// [`import`](Seen::import) for many owners at once: one commit, or one trip there and one back
     /// for all. If any of it cannot be read, nothing is done.
     pub fn import_many(&self, exported: &[(&[u8], &[u8])]) -> Result<(), SeenError> {
+        let policy = self.policy()?;
         let now = self.backend.now();
         let mut lists = Vec::with_capacity(exported.len());
         for (owner, bytes) in exported {
-            check_owner(self.policy(), owner)?;
-            let (list, _) = record::decode(bytes, self.policy(), now)
+            check_owner(&policy, owner)?;
+            let (list, _) = record::decode(bytes, &policy, now)
                 .map_err(|error| SeenError::record(owner, error))?;
             if !list.is_empty() {
                 lists.push((*owner, list));
@@ -206,15 +238,26 @@ impl<B: Backend> Seen<B> {
 
     /// One owner in numbers; nothing if there is no list.
     pub fn stats_of(&self, owner: &[u8]) -> Result<Option<ListStats>, SeenError> {
-        let view = self.view(owner)?;
-        Ok((!view.is_empty()).then(|| view.stats(self.policy(), view.bytes())))
+        let (view, policy) = (self.view(owner)?, self.policy()?);
+        Ok((!view.is_empty()).then(|| view.stats(&policy, view.bytes())))
     }
 
-    /// The whole store in numbers. Reads all of it.
+    /// The whole store in numbers. Reads all of it; lists that cannot be read are counted.
     pub fn stats(&self) -> Result<StoreStats, SeenError> {
         let mut sum = StoreStats::default();
+        let policy = self.policy()?;
         self.backend.each(&mut |_, view, bytes| {
-            let list = view.stats(self.backend.policy(), bytes);
+            let list = match view {
+                Ok(view) => view.stats(&policy, bytes),
+                Err(error) if error.is_foreign() => {
+                    sum.foreign += 1;
+                    return Ok(());
+                }
+                Err(_) => {
+                    sum.unreadable += 1;
+                    return Ok(());
+                }
+            };
             sum.owners += 1;
             sum.ids += list.ids;
             sum.offered += list.offered;
@@ -231,7 +274,7 @@ impl<B: Backend> Seen<B> {
     }
 
     fn view(&self, owner: &[u8]) -> Result<View, SeenError> {
-        check_owner(self.policy(), owner)?;
+        check_owner(&self.policy()?, owner)?;
         Ok(self.backend.read(&[owner])?.pop().unwrap_or_default())
     }
 
@@ -241,19 +284,32 @@ impl<B: Backend> Seen<B> {
         candidates: &'a [I],
         deed: &Deed,
     ) -> Result<Vec<&'a I>, SeenError> {
-        let calls = self.calls(&[(owner, candidates)])?;
-        let known = self.change(&calls, deed)?;
+        let (calls, is_away) = self.calls(&[(owner, candidates)])?;
+        let known = self.change(&calls, deed, is_away)?;
         Ok(taken(candidates, &calls, known))
     }
 
+    /// The calls, and whether the store is away, which we fail open for.
     fn calls<'a, I: AsRef<[u8]>>(
         &self,
         asked: &[(&'a [u8], &'a [I])],
-    ) -> Result<Vec<Call<'a>>, SeenError> {
-        asked.iter().map(|(owner, ids)| Call::new(self.policy(), owner, ids)).collect()
+    ) -> Result<(Vec<Call<'a>>, bool), SeenError> {
+        let known = self.open(self.policy())?;
+        let policy = known.unwrap_or_default();
+        let calls: Result<_, _> =
+            asked.iter().map(|(owner, ids)| Call::new(&policy, owner, ids)).collect();
+        Ok((calls?, known.is_none()))
     }
 
-    fn change(&self, calls: &[Call<'_>], deed: &Deed) -> Result<Option<Vec<Vec<bool>>>, SeenError> {
+    fn change(
+        &self,
+        calls: &[Call<'_>],
+        deed: &Deed,
+        is_away: bool,
+    ) -> Result<Option<Vec<Vec<bool>>>, SeenError> {
+        if is_away {
+            return Ok(None);
+        }
         let changes: Vec<_> = calls.iter().map(|call| call.change(deed.clone())).collect();
         self.open(self.backend.change(&changes))
     }

@@ -90,6 +90,48 @@ impl Slice {
         self.whole = false;
     }
 
+    /// Whether all ids are in another slice of the same moment and shape.
+    pub fn is_part_of(&self, other: &Slice) -> bool {
+        self.shared(other) == Some(self.sorted.len())
+    }
+
+    /// Whether it shares half the ids of the smaller one with another of the same moment and shape.
+    pub fn is_akin_to(&self, other: &Slice) -> bool {
+        let half = self.sorted.len().min(other.sorted.len()).div_ceil(2);
+        self.shared(other).is_some_and(|shared| shared >= half)
+    }
+
+    /// How many ids are in both; nothing if they cannot be compared.
+    fn shared(&self, other: &Slice) -> Option<usize> {
+        if (self.started, self.shape) != (other.started, other.shape) {
+            return None;
+        }
+        match (self.whole, other.whole) {
+            (true, false) => self.shortened().shared(other),
+            (false, true) => self.shared(&other.shortened()),
+            _ => {
+                let found = |id: &&u64| other.sorted.binary_search(id).is_ok();
+                Some(self.sorted.iter().filter(found).count())
+            }
+        }
+    }
+
+    fn shortened(&self) -> Slice {
+        let mut slice = self.clone();
+        slice.shorten();
+        slice
+    }
+
+    /// Hold also what another slice of the same shape holds.
+    pub fn unite(&mut self, mut other: Slice) {
+        if self.whole != other.whole {
+            [&mut *self, &mut other].into_iter().filter(|s| s.whole).for_each(Slice::shorten);
+        }
+        self.sorted.append(&mut other.sorted);
+        self.sorted.sort_unstable();
+        self.sorted.dedup();
+    }
+
     /// The chance that a stranger is found here.
     pub fn chance(&self) -> f64 {
         let range = if self.whole { 2f64.powi(64) } else { self.shape.range as f64 };

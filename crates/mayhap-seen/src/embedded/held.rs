@@ -2,19 +2,18 @@
 //! transaction want, and written once. A crowd that marks one owner shares the reading and writing
 //! of that list as it shares the sync.
 
-use super::writer::{Ends, Lists, Reply, Work};
+use super::records;
+use super::writer::{Reply, Tables, Work};
 use super::{OwnedChange, away, list};
 use crate::SeenError;
 use crate::list::List;
 use crate::policy::{Policy, Seconds};
 use crate::record;
-use redb::ReadableTable;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 pub(super) struct Held<'a, 't> {
-    lists: &'a mut Lists<'t>,
-    ends: &'a mut Ends<'t>,
+    tables: &'a mut Tables<'t>,
     policy: &'a Policy,
     now: Seconds,
     /// In order, as it is cheapest to write them.
@@ -32,13 +31,8 @@ struct Holding {
 }
 
 impl<'a, 't> Held<'a, 't> {
-    pub fn new(
-        lists: &'a mut Lists<'t>,
-        ends: &'a mut Ends<'t>,
-        policy: &'a Policy,
-        now: Seconds,
-    ) -> Held<'a, 't> {
-        Held { lists, ends, policy, now, owners: BTreeMap::new() }
+    pub fn new(tables: &'a mut Tables<'t>, policy: &'a Policy, now: Seconds) -> Held<'a, 't> {
+        Held { tables, policy, now, owners: BTreeMap::new() }
     }
 
     /// Do all of it or, where a list cannot be read, nothing.
@@ -64,11 +58,11 @@ impl<'a, 't> Held<'a, 't> {
             Work::Forget(owner) => {
                 // Unread: what cannot be read can be forgotten all the same.
                 let held = self.owners.remove(owner).filter(|held| held.is_changed);
-                let stored = self.lists.remove(owner.as_slice()).map_err(away)?;
-                let was_there = stored.is_some() || held.is_some_and(|held| !held.list.is_empty());
+                let is_stored = records::remove(self.tables, owner)?;
+                let was_there = is_stored || held.is_some_and(|held| !held.list.is_empty());
                 reply.count = was_there.into();
             }
-            Work::Sweep | Work::Flush => {}
+            Work::Sweep | Work::Flush | Work::Policy(_) => {}
         }
         Ok(reply)
     }
@@ -81,15 +75,15 @@ impl<'a, 't> Held<'a, 't> {
         {
             let owner = owner.as_slice();
             if list.is_empty() {
-                self.lists.remove(owner).map_err(away)?;
+                records::remove(self.tables, owner)?;
                 continue;
             }
             let record = record::encode(list);
-            self.lists.insert(owner, record.as_slice()).map_err(away)?;
+            records::write(self.tables, owner, &record)?;
             written.push((owner.to_vec(), record));
             // An old list has its entry, which the sweeper moves on as often as it finds it early.
             if let (false, Some(end)) = (is_stored, list.expires(self.policy)) {
-                self.ends.insert((end, owner), ()).map_err(away)?;
+                self.tables.ends.insert((end, owner), ()).map_err(away)?;
             }
         }
         Ok(written)
@@ -105,7 +99,7 @@ impl<'a, 't> Held<'a, 't> {
         Ok(match self.owners.entry(owner.to_vec()) {
             Entry::Occupied(held) => held.into_mut(),
             Entry::Vacant(place) => {
-                let stored = read(self.lists, owner, self.policy, self.now)?;
+                let stored = read(self.tables, owner, self.policy, self.now)?;
                 let (is_stored, list) = (stored.is_some(), stored.unwrap_or_default());
                 place.insert(Holding { list, is_stored, is_changed: false })
             }
@@ -115,11 +109,11 @@ impl<'a, 't> Held<'a, 't> {
 
 /// The list of an owner who has one.
 pub(super) fn read(
-    lists: &Lists<'_>,
+    tables: &Tables<'_>,
     owner: &[u8],
     policy: &Policy,
     now: Seconds,
 ) -> Result<Option<List>, SeenError> {
-    let bytes = lists.get(owner).map_err(away)?;
-    bytes.map(|bytes| list(owner, bytes.value(), policy, now)).transpose()
+    let record = records::read(&tables.lists, Some(&tables.chunks), owner)?;
+    record.map(|record| list(owner, record.bytes(), policy, now)).transpose()
 }

@@ -105,6 +105,16 @@ impl Recent {
         part.put(hash, Record::new(owner, record), self.most);
     }
 
+    /// All records may have changed.
+    pub fn clear(&self) {
+        for part in &self.parts {
+            let mut part = part.write().unwrap_or_else(PoisonError::into_inner);
+            part.commits += 1;
+            part.records.clear();
+            part.bytes = 0;
+        }
+    }
+
     /// The record of this owner may have changed.
     pub fn forget(&self, owner: &[u8]) {
         let (part, hash) = self.part(owner);

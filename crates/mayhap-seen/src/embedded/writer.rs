@@ -1,14 +1,21 @@
 //! The one thread that writes: takes all that wait, does them in one transaction, answers all.
+//!
+//! When a commit fails, whoever waits for it is told, and redb refuses everything from then on. The
+//! file is opened again, at growing intervals as long as that fails too; calls in between are
+//! answered with the error at once. What was acknowledged before it was on disk
+//! ([`Durability::Within`]) is kept until it is there, and done again after the file was opened.
 
+use super::file::StoreFile;
 use super::held::{self, Held};
 use super::latest::Latest;
 use super::recent::Recent;
-use super::{Durability, ENDS, LISTS, OwnedChange, away};
+use super::steady::Steady;
+use super::{ABOUT, CHUNKS, Durability, ENDS, LISTS, OwnedChange, away, records};
 use crate::SeenError;
 use crate::backend::Clock;
 use crate::list::List;
-use crate::policy::{Policy, Seconds};
-use redb::{Database, ReadableTable, Table, WriteTransaction};
+use crate::policy::{Policy, PolicyFields, Seconds};
+use redb::{ReadableTable, Table};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
@@ -17,6 +24,8 @@ use std::time::{Duration, Instant};
 const SWEPT_AT_ONCE: usize = 512;
 /// Jobs put into one transaction.
 const JOBS_AT_ONCE: usize = 4096;
+/// How long to wait after a first failure, and at most.
+const BACKOFF: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(5)];
 
 /// What is to be done, and who waits for it.
 pub(super) struct Job {
@@ -28,6 +37,7 @@ pub(super) enum Work {
     Change(Vec<OwnedChange>),
     Forget(Vec<u8>),
     Merge(Vec<(Vec<u8>, List)>),
+    Policy(PolicyFields),
     Sweep,
     Flush,
 }
@@ -39,7 +49,7 @@ impl Work {
             Work::Change(changes) => changes.iter().map(|change| &*change.owner).collect(),
             Work::Merge(lists) => lists.iter().map(|(owner, _)| &**owner).collect(),
             Work::Forget(owner) => vec![owner],
-            Work::Sweep | Work::Flush => vec![],
+            Work::Policy(_) | Work::Sweep | Work::Flush => vec![],
         }
     }
 }
@@ -50,20 +60,39 @@ pub(super) struct Reply {
     pub known: Vec<Vec<bool>>,
     /// Lists that were forgotten or swept.
     pub count: u64,
+    /// The policy from now on, if it was changed.
+    pub policy: Option<Policy>,
 }
 
 pub(super) struct Writer {
-    pub db: Arc<Database>,
+    pub file: Arc<StoreFile>,
     pub latest: Arc<Latest>,
     pub recent: Arc<Recent>,
     pub policy: Policy,
     pub clock: Clock,
+    /// Where the clock is the system's.
+    pub steady: Option<Arc<Steady>>,
     pub durability: Durability,
     pub sweep_every: Duration,
+    /// Acknowledged, committed, and not yet on disk.
+    pub unflushed: Vec<Work>,
+    /// Since the last transaction failed.
+    pub trouble: Option<Trouble>,
 }
 
-pub(super) type Lists<'a> = Table<'a, &'static [u8], &'static [u8]>;
-pub(super) type Ends<'a> = Table<'a, (Seconds, &'static [u8]), ()>;
+/// A transaction has failed.
+pub(super) struct Trouble {
+    error: SeenError,
+    backoff: Duration,
+    try_again: Instant,
+}
+
+/// The tables, in a transaction.
+pub(super) struct Tables<'t> {
+    pub lists: Table<'t, &'static [u8], &'static [u8]>,
+    pub chunks: Table<'t, &'static [u8], &'static [u8]>,
+    pub ends: Table<'t, (Seconds, &'static [u8]), ()>,
+}
 
 impl Writer {
     /// Until nobody is left who could send.
@@ -71,49 +100,62 @@ impl Writer {
         let mut next_sweep = Instant::now() + self.sweep_every;
         let mut next_flush = None; // set while something is not yet on disk
         loop {
-            let due = next_flush.map_or(next_sweep, |flush: Instant| flush.min(next_sweep));
+            let again = self.trouble.as_ref().map(|trouble| trouble.try_again);
+            let due = [Some(next_sweep), next_flush, again].into_iter().flatten().min();
+            let due = due.unwrap_or(next_sweep);
             match queue.recv_timeout(due.saturating_duration_since(Instant::now())) {
                 Ok(job) => {
                     let mut jobs = vec![job];
                     jobs.extend(queue.try_iter().take(JOBS_AT_ONCE - 1));
-                    let durable = self.group(jobs);
-                    if let (false, Durability::Within(time)) = (durable, self.durability) {
-                        next_flush.get_or_insert(Instant::now() + time);
-                    } else {
-                        next_flush = None;
-                    }
+                    self.group(jobs);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    _ = self.transaction(true, |_, _| Ok(()));
+                    _ = self.recovered().and_then(|()| self.flush());
                     return;
                 }
             }
             let now = Instant::now();
-            // A flush that fails is tried again: its moment stays in the past.
-            if next_flush.is_some_and(|flush| flush <= now)
-                && self.transaction(true, |_, _| Ok(())).is_ok()
-            {
+            if self.trouble.as_ref().is_some_and(|trouble| trouble.try_again <= now) {
+                _ = self.recovered();
+            }
+            next_flush = match (self.durability, self.unflushed.is_empty()) {
+                (Durability::Within(time), false) => next_flush.or(Some(now + time)),
+                _ => None,
+            };
+            if next_flush.is_some_and(|flush| flush <= now) {
                 next_flush = None;
+                // One that fails is trouble, and tried again when that is over.
+                if self.trouble.is_none() {
+                    _ = self.flush();
+                }
             }
             if next_sweep <= now {
-                let more = self.sweep(true).is_ok_and(|(_, more)| more);
+                // Nobody has to mark anything to notice that the file is gone.
+                let is_there = self.file.check().is_ok() && self.trouble.is_none();
+                let more = is_there && self.sweep(true).is_ok_and(|(_, more)| more);
                 // More to do: after those who came meanwhile.
                 next_sweep = if more { now } else { now + self.sweep_every };
             }
         }
     }
 
-    /// All jobs in one transaction, and the answers when it is committed; true if it is on disk.
-    fn group(&self, jobs: Vec<Job>) -> bool {
+    /// All jobs in one transaction, and the answers when it is committed.
+    fn group(&mut self, jobs: Vec<Job>) {
+        if let Err(error) = self.recovered() {
+            jobs.into_iter().for_each(|job| _ = job.reply.send(Err(error.clone())));
+            return;
+        }
         let sync = |job: &Job| matches!(job.work, Work::Flush | Work::Sweep);
         let durable = self.durability == Durability::EveryCall || jobs.iter().any(sync);
         let mut swept = Ok(0);
         if jobs.iter().any(|job| matches!(job.work, Work::Sweep)) {
             swept = self.sweep_all();
         }
-        let answers = self.transaction(durable, |lists, ends| {
-            let mut held = Held::new(lists, ends, &self.policy, (self.clock)());
+        let now = (self.clock)();
+        let policy = self.policy;
+        let answers = self.transaction(durable, |tables| {
+            let mut held = Held::new(tables, &policy, now);
             let answers: Vec<_> = jobs.iter().map(|job| held.work(&job.work)).collect();
             Ok((answers, held.write()?))
         });
@@ -124,42 +166,141 @@ impl Writer {
                 for (owner, record) in &written {
                     self.recent.replace(owner, record);
                 }
-                for (job, answer) in jobs.into_iter().zip(answers) {
-                    let answer = match (&job.work, &swept) {
+                for (Job { work, reply }, answer) in jobs.into_iter().zip(answers) {
+                    let answer = match (&work, &swept) {
                         (Work::Sweep, Ok(count)) => Ok(Reply { count: *count, ..Reply::default() }),
                         (Work::Sweep, Err(error)) => Err(error.clone()),
+                        (Work::Policy(fields), _) => self.change_policy(fields),
                         _ => answer,
                     };
-                    _ = job.reply.send(answer); // whoever asked may be gone
+                    if !durable && answer.is_ok() {
+                        self.unflushed.push(work);
+                    }
+                    _ = reply.send(answer); // whoever asked may be gone
                 }
-                durable
             }
             Err(error) => {
                 jobs.into_iter().for_each(|job| _ = job.reply.send(Err(error.clone())));
-                false
             }
         }
     }
 
+    fn flush(&mut self) -> Result<(), SeenError> {
+        self.transaction(true, |_| Ok(()))
+    }
+
+    /// Be ready to write: after a failure, with the file opened again.
+    fn recovered(&mut self) -> Result<(), SeenError> {
+        let Some(trouble) = &self.trouble else { return Ok(()) };
+        if Instant::now() < trouble.try_again {
+            return Err(trouble.error.clone());
+        }
+        let backoff = trouble.backoff;
+        // Where redb goes on all the same, nothing has to be opened.
+        if self.file.db().and_then(|db| db.begin_write().map(drop)).is_err() {
+            self.latest.close();
+            if let Err(error) = self.file.reopen() {
+                self.fail(error.clone(), backoff * 2);
+                return Err(error);
+            }
+            self.recent.clear();
+        }
+        let (now, policy) = ((self.clock)(), self.policy);
+        let again = std::mem::take(&mut self.unflushed);
+        let done = self.transaction(true, |tables| {
+            let mut held = Held::new(tables, &policy, now);
+            for work in &again {
+                match held.work(work) {
+                    Ok(_) | Err(SeenError::Record { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            held.write()
+        });
+        again.iter().flat_map(Work::owners).for_each(|owner| self.recent.forget(owner));
+        match done {
+            Ok(_) => {
+                self.trouble = None;
+                Ok(())
+            }
+            Err(error) => {
+                self.unflushed = again;
+                self.fail(error.clone(), backoff * 2);
+                Err(error)
+            }
+        }
+    }
+
+    fn fail(&mut self, error: SeenError, backoff: Duration) {
+        let backoff = backoff.clamp(BACKOFF[0], BACKOFF[1]);
+        self.trouble = Some(Trouble { error, backoff, try_again: Instant::now() + backoff });
+    }
+
+    /// A transaction, after which the file is still there; a failure is noted.
     fn transaction<T>(
+        &mut self,
+        durable: bool,
+        work: impl for<'t> FnOnce(&mut Tables<'t>) -> Result<T, SeenError>,
+    ) -> Result<T, SeenError> {
+        let done = self.file.check().and_then(|()| self.commit(durable, work));
+        let done = done.and_then(|done| self.file.committed().map(|()| done));
+        match &done {
+            Ok(_) if durable => self.unflushed.clear(),
+            Ok(_) => {}
+            Err(error) => self.fail(error.clone(), BACKOFF[0]),
+        }
+        done
+    }
+
+    fn commit<T>(
         &self,
         durable: bool,
-        work: impl for<'t> FnOnce(&mut Lists<'t>, &mut Ends<'t>) -> Result<T, SeenError>,
+        work: impl for<'t> FnOnce(&mut Tables<'t>) -> Result<T, SeenError>,
     ) -> Result<T, SeenError> {
-        let mut txn: WriteTransaction = self.db.begin_write().map_err(away)?;
+        let db = self.file.db()?;
+        let mut txn = db.begin_write()?;
         let durability = if durable { redb::Durability::Immediate } else { redb::Durability::None };
         txn.set_durability(durability).map_err(away)?;
         let result = {
-            let mut lists = txn.open_table(LISTS).map_err(away)?;
-            let mut ends = txn.open_table(ENDS).map_err(away)?;
-            work(&mut lists, &mut ends)?
+            let mut tables = Tables {
+                lists: txn.open_table(LISTS).map_err(away)?,
+                chunks: txn.open_table(CHUNKS).map_err(away)?,
+                ends: txn.open_table(ENDS).map_err(away)?,
+            };
+            work(&mut tables)?
         };
+        if let Some(sample) = self.steady.as_deref().and_then(Steady::sample) {
+            let mut about = txn.open_table(ABOUT).map_err(away)?;
+            about.insert("clock", sample.to_string().as_str()).map_err(away)?;
+        }
         let committed = txn.commit().map_err(away);
-        self.latest.renew(&self.db);
+        self.latest.renew(&db);
         committed.map(|()| result)
     }
 
-    fn sweep_all(&self) -> Result<u64, SeenError> {
+    /// Lists that lived for ever may end now: all of them are looked at once.
+    fn change_policy(&mut self, fields: &PolicyFields) -> Result<Reply, SeenError> {
+        let refused = |error: crate::PolicyError| SeenError::Refused { what: error.to_string() };
+        let policy = fields.apply(&self.policy).map_err(refused)?;
+        let db = self.file.db()?;
+        let txn = db.begin_write()?;
+        {
+            let mut about = txn.open_table(ABOUT).map_err(away)?;
+            about.insert("policy", policy.to_string().as_str()).map_err(away)?;
+            let lists = txn.open_table(LISTS).map_err(away)?;
+            let mut ends = txn.open_table(ENDS).map_err(away)?;
+            for entry in lists.iter().map_err(away)? {
+                ends.insert((0, entry.map_err(away)?.0.value()), ()).map_err(away)?;
+            }
+        }
+        txn.commit().map_err(away)?;
+        self.latest.renew(&db);
+        self.file.committed()?;
+        self.policy = policy;
+        Ok(Reply { policy: Some(policy), ..Reply::default() })
+    }
+
+    fn sweep_all(&mut self) -> Result<u64, SeenError> {
         let mut all = 0;
         loop {
             let (count, more) = self.sweep(false)?;
@@ -171,14 +312,16 @@ impl Writer {
     }
 
     /// Look at lists whose time may be over: how many were removed, and whether there are more.
-    fn sweep(&self, durable: bool) -> Result<(u64, bool), SeenError> {
+    fn sweep(&mut self, durable: bool) -> Result<(u64, bool), SeenError> {
         let now = (self.clock)();
         if self.is_nothing_due(now)? {
             return Ok((0, false));
         }
         let mut due: Vec<(Seconds, Vec<u8>)> = vec![];
-        let swept = self.transaction(durable, |lists, ends| {
-            for entry in ends
+        let policy = self.policy;
+        let swept = self.transaction(durable, |tables| {
+            for entry in tables
+                .ends
                 .range(..(now.saturating_add(1), [].as_slice()))
                 .map_err(away)?
                 .take(SWEPT_AT_ONCE)
@@ -189,16 +332,16 @@ impl Writer {
             }
             let mut removed = 0;
             for (end, owner) in &due {
-                ends.remove((*end, owner.as_slice())).map_err(away)?;
-                match held::read(lists, owner, &self.policy, now) {
+                tables.ends.remove((*end, owner.as_slice())).map_err(away)?;
+                match held::read(tables, owner, &policy, now) {
                     Ok(Some(list)) if list.is_empty() => {
-                        lists.remove(owner.as_slice()).map_err(away)?;
+                        records::remove(tables, owner)?;
                         removed += 1;
                     }
                     Ok(Some(list)) => {
-                        if let Some(end) = list.expires(&self.policy) {
+                        if let Some(end) = list.expires(&policy) {
                             let later = end.max(now.saturating_add(1));
-                            ends.insert((later, owner.as_slice()), ()).map_err(away)?;
+                            tables.ends.insert((later, owner.as_slice()), ()).map_err(away)?;
                         }
                     }
                     // Forgotten meanwhile; or unreadable, which is for a reader to say.
@@ -214,8 +357,7 @@ impl Writer {
 
     /// Asked of a snapshot first: most of the time there is nothing to write.
     fn is_nothing_due(&self, now: Seconds) -> Result<bool, SeenError> {
-        use redb::ReadableDatabase;
-        let ends = self.db.begin_read().map_err(away)?.open_table(ENDS).map_err(away)?;
+        let ends = self.file.db()?.begin_read()?.open_table(ENDS).map_err(away)?;
         let first = ends.first().map_err(away)?;
         Ok(first.is_none_or(|(entry, _)| entry.value().0 > now))
     }

@@ -17,6 +17,7 @@ pub(super) struct Changing<'a> {
     changes: &'a [Change<'a>],
     now: Seconds,
     stage: Stage,
+    undo: Vec<Request>,
 }
 
 enum Stage {
@@ -41,7 +42,7 @@ impl<'a> Changing<'a> {
                 open: (0..changes.len()).collect(),
             },
         };
-        Changing { plan, changes, now, stage }
+        Changing { plan, changes, now, stage, undo: vec![] }
     }
 
     /// What to ask next; nothing when all is done.
@@ -81,7 +82,12 @@ impl<'a> Changing<'a> {
                             known.push(before);
                             folds.extend(fold);
                         }
-                        Err(error) => failed = failed.or(Some(error)),
+                        Err(error) => {
+                            if let SeenError::Record { .. } = error {
+                                self.undo.push(compact::removing(self.plan, change, entry));
+                            }
+                            failed = failed.or(Some(error));
+                        }
                     }
                 }
                 self.stage = Stage::Appended { known, folds };
@@ -97,6 +103,12 @@ impl<'a> Changing<'a> {
                 Ok(())
             }
         }
+    }
+
+    /// What takes back that which was appended to records that cannot be read: else they would
+    /// grow with every call that fails.
+    pub fn undo(&mut self) -> Vec<Request> {
+        std::mem::take(&mut self.undo)
     }
 
     /// How long to wait before the next try, if others came between at the last one.

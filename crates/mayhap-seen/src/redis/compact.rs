@@ -17,19 +17,19 @@ use mayhap_redis::redis::cmd;
 use mayhap_redis::{Reply, Request, Script};
 
 /// Appends ARGV[3] to a record that begins with ARGV[1], or is made from ARGV[2]; it then lives
-/// for ARGV[4] seconds, or for ever if that is 0. Set rather than appended to: Redis gives a
-/// string that was appended to twice the memory it needs.
+/// for ARGV[4] seconds at least (an offer may last longer), or for ever if that is 0. Set rather
+/// than appended to: Redis gives a string that was appended to twice the memory it needs.
 static APPEND: Script = Script::new(
     "local v = redis.call('GET', KEYS[1])
 if v and string.sub(v, 1, #ARGV[1]) ~= ARGV[1] then return redis.error_reply('NOTALIST') end
 local n = (v or ARGV[2]) .. ARGV[3]
 if ARGV[4] == '0' then redis.call('SET', KEYS[1], n)
-else redis.call('SET', KEYS[1], n, 'EX', ARGV[4]) end
+else redis.call('SET', KEYS[1], n, 'EX', math.max(redis.call('TTL', KEYS[1]), ARGV[4])) end
 return v",
 );
 
 /// Puts ARGV[3] in place of the first ARGV[2] bytes, if their SHA-1 is ARGV[1]. With ARGV[4] it
-/// then lives for so many seconds (for ever if 0), without it for as long as before.
+/// then lives for so many seconds at least (for ever if 0), without it for as long as before.
 static FOLD: Script = Script::new(
     "local v = redis.call('GET', KEYS[1]) or ''
 local n = tonumber(ARGV[2])
@@ -38,7 +38,16 @@ if n == 0 and #v > 0 then return 0 end
 v = ARGV[3] .. string.sub(v, n + 1)
 if ARGV[4] == '' then redis.call('SET', KEYS[1], v, 'KEEPTTL')
 elseif ARGV[4] == '0' then redis.call('SET', KEYS[1], v)
-else redis.call('SET', KEYS[1], v, 'EX', ARGV[4]) end
+else redis.call('SET', KEYS[1], v, 'EX', math.max(redis.call('TTL', KEYS[1]), ARGV[4])) end
+return 1",
+);
+
+/// Takes out ARGV[1], wherever it is by now.
+static REMOVE: Script = Script::new(
+    "local v = redis.call('GET', KEYS[1]) or ''
+local first, last = string.find(v, ARGV[1], 1, true)
+if not first then return 0 end
+redis.call('SET', KEYS[1], string.sub(v, 1, first - 1) .. string.sub(v, last + 1), 'KEEPTTL')
 return 1",
 );
 
@@ -80,6 +89,11 @@ pub(super) fn appending(plan: &Plan, change: &Change<'_>, entry: &[u8]) -> Reque
     };
     let args = vec![MAGIC.to_vec(), EMPTY.to_vec(), entry.to_vec(), plan.ttl(lasting)];
     Request::script(&APPEND, vec![plan.key(change.owner)], args)
+}
+
+/// Take back what `appending` did, where the record it was appended to cannot be read.
+pub(super) fn removing(plan: &Plan, change: &Change<'_>, entry: &[u8]) -> Request {
+    Request::script(&REMOVE, vec![plan.key(change.owner)], vec![entry.to_vec()])
 }
 
 /// Put a record in place of another, and keep what is appended meanwhile.

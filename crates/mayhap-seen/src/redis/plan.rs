@@ -1,5 +1,6 @@
 //! What to ask a server for each thing to be done, and what its answers mean. No socket here.
 
+use super::learned::POLICY;
 use super::lists::{self, Standing};
 use super::{Layout, compact};
 use crate::SeenError;
@@ -26,8 +27,8 @@ pub(super) fn pause(failures: u32) -> Duration {
 
 const FIRST_PAUSE: Duration = Duration::from_micros(100);
 
-/// An owner, the list and its bytes.
-pub(super) type Found<'a> = (&'a [u8], View, u64);
+/// An owner, the list or why it cannot be read, and its bytes.
+pub(super) type Found<'a> = (&'a [u8], Result<View, SeenError>, u64);
 
 /// How lists are kept on a server.
 #[derive(Clone)]
@@ -43,9 +44,20 @@ impl Plan {
         [&self.prefix, owner].concat()
     }
 
-    /// Whose key it is, if it is one of ours.
+    /// Whose key it is, if it is that of a list.
     pub fn owner<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
-        key.strip_prefix(self.prefix.as_slice())
+        key.strip_prefix(self.prefix.as_slice()).filter(|owner| *owner != POLICY)
+    }
+
+    /// Refuse the one name that no owner can have.
+    pub fn check_owners<'a>(
+        &self,
+        owners: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<(), SeenError> {
+        match owners.into_iter().find(|owner| *owner == POLICY) {
+            Some(owner) => Err(refused(owner, "the policy is stored under this name")),
+            None => Ok(()),
+        }
     }
 
     /// All our keys, for `SCAN`.
@@ -84,7 +96,7 @@ impl Plan {
         Ok(self.all(owners, replies, now)?.into_iter().map(|(view, _)| view).collect())
     }
 
-    /// Those of these keys that are lists: others may live on the same server.
+    /// These keys as lists, or why they cannot be read: others may live on the same server.
     pub fn found<'a>(
         &self,
         owners: &[&'a [u8]],
@@ -99,10 +111,15 @@ impl Plan {
             match self.all(&[owner], replies, now) {
                 Ok(mut views) => {
                     if let Some((view, bytes)) = views.pop().filter(|(view, _)| !view.is_empty()) {
-                        found.push((*owner, view, bytes));
+                        found.push((*owner, Ok(view), bytes));
                     }
                 }
-                Err(SeenError::Record { .. } | SeenError::Refused { .. }) => {}
+                // What is on offer in the list layout has keys of its own.
+                Err(_) if self.layout == Layout::List && owner.ends_with(b":offered") => {}
+                Err(error @ SeenError::Record { .. }) => found.push((*owner, Err(error), 0)),
+                Err(SeenError::Refused { what }) if what.contains(ANOTHER_TYPE) => {
+                    found.push((*owner, Err(SeenError::Refused { what }), 0));
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -171,7 +188,8 @@ impl Plan {
                     let (mut list, old) = compact::list(self, owner, reply, now)?;
                     list.merge(other.clone(), &self.policy, now);
                     let new = record::encode(&list);
-                    Ok(compact::replacing(self, owner, &old, &new, self.ttl(0)))
+                    let ttl = self.ttl(list.offered_for(now));
+                    Ok(compact::replacing(self, owner, &old, &new, ttl))
                 };
                 lists.iter().zip(replies).map(merge).collect()
             }
@@ -202,13 +220,13 @@ pub(super) fn bytes(owner: &[u8], reply: Reply) -> Result<Option<Vec<u8>>, SeenE
     }
 }
 
+const ANOTHER_TYPE: &str =
+    "; the key holds another type: is it the other layout (layout=list or layout=compact)?";
+
 pub(super) fn refused(owner: &[u8], why: &str) -> SeenError {
     let owner = String::from_utf8_lossy(owner);
-    let hint = if why.contains("WRONGTYPE") || why.contains("wrong kind") {
-        "; the key holds another type: is it the other layout (layout=list or layout=compact)?"
-    } else {
-        ""
-    };
+    let hint =
+        if why.contains("WRONGTYPE") || why.contains("wrong kind") { ANOTHER_TYPE } else { "" };
     SeenError::Refused { what: format!("owner {owner:?}: {why}{hint}") }
 }
 

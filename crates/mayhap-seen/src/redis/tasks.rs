@@ -2,10 +2,10 @@
 
 use super::changing::Changing;
 use super::folds::Folds;
+use super::learned::Learned;
 use super::plan::{Plan, TRIES, pause};
 use super::{Options, Wait, acknowledged, error};
 use crate::SeenError;
-use crate::backend::Clock;
 use crate::call::{Call, check_owner, hash_ids};
 use crate::list::{Deed, Explanation};
 use crate::policy::{Policy, Seconds};
@@ -33,8 +33,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone)]
 pub struct AsyncSeen {
     router: AsyncRouter,
-    plan: Plan,
-    clock: Clock,
+    learned: Arc<Learned>,
     wait: Option<Wait>,
     fail_open: bool,
     failures: Arc<AtomicU64>,
@@ -42,17 +41,17 @@ pub struct AsyncSeen {
 }
 
 impl AsyncSeen {
-    /// Lists at this URL, by the default policy. Nothing is connected before the first question.
+    /// Lists at this URL, by the policy stored there. Nothing is connected before the first question.
     pub async fn open(url: &str) -> Result<AsyncSeen, SeenError> {
         AsyncSeen::open_with(Options::parse(url)?).await
     }
 
     /// The same with a say in how.
     pub async fn open_with(options: Options) -> Result<AsyncSeen, SeenError> {
-        let (plan, clock, wait) = (options.plan(), options.clock, options.wait);
+        let (learned, wait) = (Arc::new(options.learned()), options.wait);
         let router = AsyncRouter::new(options.address);
         let (failures, folds) = (Arc::default(), Arc::default());
-        Ok(AsyncSeen { router, plan, clock, wait, fail_open: false, failures, folds })
+        Ok(AsyncSeen { router, learned, wait, fail_open: false, failures, folds })
     }
 
     /// When the server cannot be reached now, show rather than hide: nothing counts as seen and
@@ -67,9 +66,37 @@ impl AsyncSeen {
         self.failures.load(Ordering::Relaxed)
     }
 
-    /// The rules lists live by.
-    pub fn policy(&self) -> &Policy {
-        &self.plan.policy
+    /// How questions are asked from now on.
+    fn reading(&self) -> RequestOptions {
+        self.router.how().starting_now()
+    }
+
+    /// How changes are made from now on.
+    fn writing(&self) -> RequestOptions {
+        self.router.how().repeatable(false).with_wait(self.wait).starting_now()
+    }
+
+    /// The rules lists live by. The server is asked for them, where they are not known yet.
+    pub async fn policy(&self) -> Result<Policy, SeenError> {
+        Ok(self.plan(false, self.reading()).await?.policy)
+    }
+
+    /// How lists are kept, by the stored policy. Asking for it twice does no harm, also for who
+    /// writes, and it is part of the call: `how` has its deadline.
+    async fn plan(&self, writes: bool, how: RequestOptions) -> Result<Arc<Plan>, SeenError> {
+        if let Some(plan) = self.learned.plan(writes) {
+            return Ok(plan);
+        }
+        let how = how.repeatable(true).with_wait(None);
+        let asked = self.router.ask(&[self.learned.question(writes)?], how).await.map_err(error);
+        let reply = match asked.map(|replies| replies.into_iter().next()) {
+            Ok(Some(Err(_))) | Err(SeenError::Refused { .. }) if !writes => {
+                let plain = self.learned.plain_question();
+                self.router.ask(&[plain], how).await.map_err(error)?.into_iter().next()
+            }
+            reply => reply?,
+        };
+        self.learned.answer(reply)
     }
 
     /// See [`Seen::unseen`](crate::Seen::unseen).
@@ -86,8 +113,12 @@ impl AsyncSeen {
         &self,
         asked: &[(&[u8], &'a [I])],
     ) -> Result<Vec<Vec<&'a I>>, SeenError> {
-        let owners = owners(self.policy(), asked)?;
-        Ok(unseen_in(asked, self.open_if_away(self.read(&owners).await)?))
+        let how = self.reading();
+        let views = match self.plan(false, how).await {
+            Ok(plan) => self.read(&owners(&plan.policy, asked)?, &plan, how).await,
+            Err(error) => Err(error),
+        };
+        Ok(unseen_in(asked, self.open_if_away(views)?))
     }
 
     /// See [`Seen::mark`](crate::Seen::mark).
@@ -100,8 +131,9 @@ impl AsyncSeen {
         &self,
         shown: &[(&[u8], &[I])],
     ) -> Result<Vec<u64>, SeenError> {
-        let calls = self.calls(shown)?;
-        Ok(match self.change(&calls, Deed::Mark).await? {
+        let how = self.writing();
+        let (calls, plan) = self.calls(shown, how).await?;
+        Ok(match self.change(&calls, Deed::Mark, plan, how).await? {
             Some(known) => {
                 calls.iter().zip(&known).map(|(call, known)| call.new_ids(known)).collect()
             }
@@ -135,10 +167,12 @@ impl AsyncSeen {
 
     /// See [`Seen::forget`](crate::Seen::forget).
     pub async fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
-        check_owner(self.policy(), owner)?;
-        let forgetting = [self.plan.forgetting(owner)];
-        let answer = self.router.call(&forgetting, self.writing()).await.map_err(error)?;
-        let forgotten = self.plan.forgotten(&answer.replies)?;
+        let how = self.writing();
+        let plan = self.plan(false, how).await?;
+        check_owner(&plan.policy, owner)?;
+        plan.check_owners([owner])?;
+        let answer = self.router.call(&[plan.forgetting(owner)], how).await.map_err(error)?;
+        let forgotten = plan.forgotten(&answer.replies)?;
         acknowledged(vec![vec![forgotten]], answer.unacknowledged)?;
         Ok(forgotten)
     }
@@ -155,23 +189,25 @@ impl AsyncSeen {
 
     /// See [`Seen::import`](crate::Seen::import).
     pub async fn import(&self, owner: &[u8], bytes: &[u8]) -> Result<(), SeenError> {
-        check_owner(self.policy(), owner)?;
-        let now = (self.clock)();
-        let (list, _) = record::decode(bytes, self.policy(), now)
+        let (reading, writing) = (self.reading(), self.writing());
+        let plan = self.plan(true, writing).await?;
+        check_owner(&plan.policy, owner)?;
+        plan.check_owners([owner])?;
+        let now = self.learned.now();
+        let (list, _) = record::decode(bytes, &plan.policy, now)
             .map_err(|error| SeenError::record(owner, error))?;
         if list.is_empty() {
             return Ok(());
         }
         let lists = [(owner, list)];
-        let (reading, writing) = (self.router.how().starting_now(), self.writing());
         for failures in 0..TRIES {
             if failures > 0 {
                 tokio::time::sleep(pause(failures)).await;
             }
-            let asked = self.router.ask(&self.plan.reading(&[owner]), reading).await;
-            let requests = self.plan.merging(&lists, asked.map_err(error)?, now)?;
+            let asked = self.router.ask(&plan.reading(&[owner]), reading).await;
+            let requests = plan.merging(&lists, asked.map_err(error)?, now)?;
             let answer = self.router.call(&requests, writing).await.map_err(error)?;
-            if self.plan.merged(&answer.replies)? == [true] {
+            if plan.merged(&answer.replies)? == [true] {
                 return acknowledged(vec![], answer.unacknowledged).map(drop);
             }
         }
@@ -179,19 +215,21 @@ impl AsyncSeen {
     }
 
     async fn view(&self, owner: &[u8]) -> Result<View, SeenError> {
-        check_owner(self.policy(), owner)?;
-        Ok(self.read(&[owner]).await?.pop().unwrap_or_default())
+        let how = self.reading();
+        let plan = self.plan(false, how).await?;
+        check_owner(&plan.policy, owner)?;
+        Ok(self.read(&[owner], &plan, how).await?.pop().unwrap_or_default())
     }
 
-    async fn read(&self, owners: &[&[u8]]) -> Result<Vec<View>, SeenError> {
-        let how = self.router.how();
-        let replies = self.router.ask(&self.plan.reading(owners), how).await.map_err(error)?;
-        self.plan.views(owners, replies, (self.clock)())
-    }
-
-    /// How changes are made from now on.
-    fn writing(&self) -> RequestOptions {
-        self.router.how().repeatable(false).with_wait(self.wait).starting_now()
+    async fn read(
+        &self,
+        owners: &[&[u8]],
+        plan: &Plan,
+        how: RequestOptions,
+    ) -> Result<Vec<View>, SeenError> {
+        plan.check_owners(owners.iter().copied())?;
+        let replies = self.router.ask(&plan.reading(owners), how).await.map_err(error)?;
+        plan.views(owners, replies, self.learned.now())
     }
 
     async fn take<'a, I: AsRef<[u8]>>(
@@ -200,27 +238,37 @@ impl AsyncSeen {
         candidates: &'a [I],
         deed: Deed,
     ) -> Result<Vec<&'a I>, SeenError> {
-        let calls = self.calls(&[(owner, candidates)])?;
-        let known = self.change(&calls, deed).await?;
+        let how = self.writing();
+        let (calls, plan) = self.calls(&[(owner, candidates)], how).await?;
+        let known = self.change(&calls, deed, plan, how).await?;
         Ok(taken(candidates, &calls, known))
     }
 
-    fn calls<'a, I: AsRef<[u8]>>(
+    /// The calls, and how lists are kept; nothing if the server is away, which we fail open for.
+    async fn calls<'a, I: AsRef<[u8]>>(
         &self,
         asked: &[(&'a [u8], &'a [I])],
-    ) -> Result<Vec<Call<'a>>, SeenError> {
-        asked.iter().map(|(owner, ids)| Call::new(self.policy(), owner, ids)).collect()
+        how: RequestOptions,
+    ) -> Result<(Vec<Call<'a>>, Option<Arc<Plan>>), SeenError> {
+        let plan = self.open_if_away(self.plan(true, how).await)?;
+        let policy = plan.as_ref().map_or(Policy::default(), |plan| plan.policy);
+        let calls: Result<_, _> =
+            asked.iter().map(|(owner, ids)| Call::new(&policy, owner, ids)).collect();
+        Ok((calls?, plan))
     }
 
     async fn change(
         &self,
         calls: &[Call<'_>],
         deed: Deed,
+        plan: Option<Arc<Plan>>,
+        how: RequestOptions,
     ) -> Result<Option<Vec<Vec<bool>>>, SeenError> {
+        let Some(plan) = plan else { return Ok(None) };
+        plan.check_owners(calls.iter().map(|call| call.owner))?;
         let changes: Vec<_> = calls.iter().map(|call| call.change(deed.clone())).collect();
-        let mut changing = Changing::new(&self.plan, &changes, (self.clock)());
-        let (mut riders, how) = (self.folds.take(), self.writing());
-        let mut unacknowledged = None;
+        let mut changing = Changing::new(&plan, &changes, self.learned.now());
+        let (mut riders, mut unacknowledged) = (self.folds.take(), None);
         loop {
             let mut wanted = changing.requests()?;
             if wanted.is_empty() {
@@ -231,7 +279,10 @@ impl AsyncSeen {
             requests.append(&mut wanted);
             match self.router.call(&requests, how).await {
                 Ok(mut answer) => {
-                    changing.replies(answer.replies.split_off(ridden))?;
+                    if let Err(error) = changing.replies(answer.replies.split_off(ridden)) {
+                        _ = self.router.ask(&changing.undo(), how.with_wait(None)).await;
+                        return Err(error);
+                    }
                     unacknowledged = answer.unacknowledged;
                 }
                 Err(link) => return self.open_if_away(Err(error(link))),
@@ -241,9 +292,8 @@ impl AsyncSeen {
             }
         }
         let (known, folds) = changing.end();
-        // All is done but the tidying, which may fail.
-        let tidying = self.folds.leave(&self.plan, folds);
-        _ = self.router.ask(&tidying, how.with_wait(None)).await;
+        // All is done but the compaction, which may fail.
+        _ = self.router.ask(&self.folds.leave(&plan, folds), how.with_wait(None)).await;
         acknowledged(known, unacknowledged).map(Some)
     }
 

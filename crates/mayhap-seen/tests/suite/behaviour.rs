@@ -50,11 +50,9 @@ fn bad_calls_are_refused_and_change_nothing() {
     for store in all("") {
         let seen = &store.seen;
         let none: [&str; 0] = [];
-        for owner in [&b""[..], b"u"] {
-            let error = seen.mark(owner, &["a"]).unwrap_err();
-            assert_eq!(error, SeenError::Owner { got: owner.len(), need: 2 });
-            assert!(seen.unseen(owner, &["a"]).is_err() && seen.forget(owner).is_err());
-        }
+        let error = seen.mark(b"", &["a"]).unwrap_err();
+        assert_eq!(error, SeenError::Owner { got: 0, need: 1 });
+        assert!(seen.unseen(b"", &["a"]).is_err() && seen.forget(b"").is_err());
         for error in [
             seen.mark(b"user", &none).unwrap_err(),
             seen.unseen(b"user", &none).unwrap_err(),
@@ -67,6 +65,13 @@ fn bad_calls_are_refused_and_change_nothing() {
     }
     for store in all("owner=0") {
         assert_eq!(store.seen.mark(b"", &["a"]).unwrap(), 1);
+    }
+    for store in all("owner=2") {
+        let error = store.seen.mark(b"u", &["a"]).unwrap_err();
+        assert_eq!(error, SeenError::Owner { got: 1, need: 2 });
+    }
+    for store in all("") {
+        assert_eq!(store.seen.mark(b"u", &["a"]).unwrap(), 1);
     }
 }
 
@@ -184,8 +189,8 @@ fn lists_move_from_store_to_store() {
     }
     let exported = |seen: &Seen<Box<dyn Backend>>| {
         let mut lists = vec![];
-        let keep = |owner: &[u8], list: Vec<u8>| {
-            lists.push((owner.to_vec(), list));
+        let keep = |owner: &[u8], list: Result<Vec<u8>, SeenError>| {
+            lists.push((owner.to_vec(), list?));
             Ok(())
         };
         seen.export_all(keep).unwrap();
@@ -234,7 +239,8 @@ fn what_is_not_ours_is_left_alone() {
         }
     }
     assert_eq!(cmd("GET").arg("t:text").query::<String>(&mut server).unwrap(), "hello");
-    assert_eq!(store.seen.stats().unwrap().owners, 0);
+    let stats = store.seen.stats().unwrap();
+    assert_eq!((stats.owners, stats.foreign, stats.unreadable), (0, 2, 0));
 }
 
 #[test]
@@ -265,4 +271,77 @@ fn keys_on_the_server_expire_by_themselves() {
     let mut server = store.server.as_ref().unwrap().connection();
     let ttl: i64 = mayhap_redis::redis::cmd("TTL").arg("t:user").query(&mut server).unwrap();
     assert!((5 * 86_400 - 60..=5 * 86_400).contains(&ttl), "{ttl}");
+}
+
+#[test]
+fn marks_do_not_shorten_offers() {
+    for store in all("idle=1h").filter(|store| store.server.is_some()) {
+        store.seen.offer(b"user", &["a"], 6 * 86_400).unwrap();
+        store.seen.mark(b"user", &["b"]).unwrap();
+        let mut server = store.server.as_ref().unwrap().connection();
+        let key = if store.kind.is_list() { "{t:user}:offered" } else { "t:user" };
+        let ttl: i64 = mayhap_redis::redis::cmd("TTL").arg(key).query(&mut server).unwrap();
+        assert!(ttl > 5 * 86_400, "{:?}: the key lives for {ttl} s", store.kind);
+        store.hands.turn(5 * 86_400);
+        assert!(store.seen.unseen(b"user", &["a"]).unwrap().is_empty(), "{:?}", store.kind);
+    }
+}
+
+#[test]
+fn imports_do_not_shorten_offers() {
+    let Some(store) = Kind::Compact.open("idle=1h".parse().unwrap()) else { return };
+    store.seen.offer(b"user", &["a"], 6 * 86_400).unwrap();
+    let exported = store.seen.export(b"user").unwrap().unwrap();
+    store.seen.forget(b"user").unwrap();
+    store.seen.import(b"user", &exported).unwrap();
+    let mut server = store.server.as_ref().unwrap().connection();
+    let ttl: i64 = mayhap_redis::redis::cmd("TTL").arg("t:user").query(&mut server).unwrap();
+    assert!(ttl > 5 * 86_400, "the key lives for {ttl} s");
+}
+
+#[test]
+fn what_cannot_be_read_is_told_and_does_not_grow() {
+    let Some(store) = Kind::Compact.open(Policy::default()) else { return };
+    let mut server = store.server.as_ref().unwrap().connection();
+    use mayhap_redis::redis::cmd;
+    for owner in [&b"good"[..], b"bad"] {
+        store.seen.mark(owner, &["a", "b"]).unwrap();
+    }
+    let mut record: Vec<u8> = cmd("GET").arg("t:bad").query(&mut server).unwrap();
+    record[12] ^= 1;
+    cmd("SET").arg("t:bad").arg(&record).exec(&mut server).unwrap();
+    for _ in 0..3 {
+        assert!(matches!(store.seen.mark(b"bad", &["c"]), Err(SeenError::Record { .. })));
+    }
+    let after: Vec<u8> = cmd("GET").arg("t:bad").query(&mut server).unwrap();
+    assert!(after == record, "a record that cannot be read has grown");
+    let stats = store.seen.stats().unwrap();
+    assert_eq!((stats.owners, stats.unreadable, stats.foreign), (1, 1, 0));
+    let (mut read, mut unread) = (0, 0);
+    let count = |_: &[u8], list: Result<Vec<u8>, SeenError>| {
+        *(if list.is_ok() { &mut read } else { &mut unread }) += 1;
+        Ok(())
+    };
+    store.seen.export_all(count).unwrap();
+    assert_eq!((read, unread), (1, 1));
+    assert!(store.seen.forget(b"bad").unwrap());
+}
+
+/// A period may take many slices: none of the window's periods is forgotten for it.
+#[test]
+fn windows_of_many_slices_forget_nothing_early() {
+    for store in all("slices=59,every=1s,ids=1").filter(|store| !store.kind.is_list()) {
+        let mut all = vec![];
+        for second in 0..58u32 {
+            let ids = ids(second * 10..second * 10 + 7);
+            store.seen.mark(b"user", &ids).unwrap();
+            all.extend(ids);
+            assert!(store.seen.unseen(b"user", &all).unwrap().is_empty(), "{second} s");
+            store.hands.turn(1);
+        }
+        assert!(store.seen.stats_of(b"user").unwrap().unwrap().slices > 64, "the test is blind");
+        let copy = store.seen.export(b"user").unwrap().unwrap();
+        store.seen.import(b"user", &copy).unwrap();
+        assert!(store.seen.unseen(b"user", &all).unwrap().is_empty());
+    }
 }

@@ -122,6 +122,8 @@ fn elements_of_another_shape_are_kept_and_marked_beside() {
     );
     Seen::new(small.unwrap()).mark(b"user", &names(0..50)).unwrap();
     cmd("RPUSH").arg("user").arg("not a filter").exec(&mut go).unwrap();
+    // As other programs leave it, who store no policy.
+    cmd("DEL").arg("mayhap-seen:policy").exec(&mut go).unwrap();
     let seen = Seen::new(Redis::open(&format!("{}?layout=list", server.url())).unwrap());
     assert_eq!(seen.mark(b"user", &names(100..120)).unwrap(), 20);
     assert!(seen.unseen(b"user", &names(100..120)).unwrap().is_empty());

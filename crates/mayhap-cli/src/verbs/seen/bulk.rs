@@ -1,59 +1,114 @@
 //! Marks for many owners: lines of `owner TAB id`.
 
-use super::store::Lists;
-use crate::exit::refuse;
+use super::store::{Access, Lists, StoreArgs};
+use crate::exit::{Hint, refuse};
 use crate::globals::Globals;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mayhap_seen::Policy;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal};
 use std::path::Path;
+use std::sync::mpsc::SyncSender;
+use std::thread::ScopedJoinHandle;
 
-/// Lines that go to the store together.
-const AT_ONCE: usize = 20_000;
+/// Lines that are grouped by owner and then marked.
+const AT_ONCE: usize = 100_000;
+/// Owners whose lists a file is given in one transaction: they are all in memory until it is over.
+const OWNERS_OF_A_FILE: usize = 4096;
+/// Owners that a server is asked for in one go: its answers hold their lists.
+const OWNERS_OF_A_SERVER: usize = 512;
+/// So many of these are on their way to a server at a time.
+const TRIPS_AT_ONCE: usize = 4;
 
 /// What was loaded.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
+    /// Lines that are marked.
     pub lines: u64,
     pub new: u64,
+    /// Ids that are gone again: more than the policy keeps.
+    pub let_go: u64,
+    pub policy: Policy,
 }
 
 /// Mark everything in a file; `-` is standard input.
-pub fn load(lists: &Lists, file: &Path, globals: &Globals) -> anyhow::Result<Totals> {
+///
+/// One thread reads and groups the lines while another marks those before.
+pub fn load(store: &StoreArgs, file: &Path, globals: &Globals) -> anyhow::Result<Totals> {
     let name = file.display();
-    let (input, bytes): (Box<dyn BufRead>, u64) = if file == Path::new("-") {
-        (Box::new(std::io::stdin().lock()), 0)
+    let (input, bytes): (Box<dyn BufRead + Send>, u64) = if file == Path::new("-") {
+        (Box::new(BufReader::with_capacity(1 << 20, std::io::stdin())), 0)
     } else {
         let opened = File::open(file).with_context(|| name.to_string())?;
         let bytes = opened.metadata().map_or(0, |about| about.len());
         (Box::new(BufReader::with_capacity(1 << 20, opened)), bytes)
     };
+    let lists = store.open(Access::Create)?;
     let bar = bar(bytes, globals);
-    let mut totals = Totals::default();
-    let mut batch = Batch::default();
-    for line in input.split(b'\n') {
-        let line = line.with_context(|| format!("reading {name}"))?;
-        totals.lines += 1;
-        if line.is_empty() {
+    let mut totals = Totals { policy: lists.policy().unwrap_or_default(), ..Totals::default() };
+    std::thread::scope(|scope| {
+        let (sender, batches) = std::sync::mpsc::sync_channel(1);
+        let reader = scope.spawn(move || read(input, &sender));
+        let mut last = 0;
+        for batch in batches {
+            bar.inc(batch.bytes);
+            let (first, until) = (last + 1, batch.last_line);
+            last = until;
+            batch.mark(&lists, store.is_server(), &mut totals).hint(format!(
+                "all lines before line {first} of {name} are marked, and of lines {first} to {until} some may be; marking them again does no harm"
+            ))?;
+        }
+        bar.finish_and_clear();
+        // What came before the line that is none, or before the error, is marked by now.
+        match reader.join() {
+            Ok(Ok(())) => Ok(totals),
+            Ok(Err(Unreadable::NoTab { line })) => Err(refuse(
+                format!("{name}:{line}: no tab between owner and id"),
+                "a line is an owner, a tab and an id; the lines before it are marked",
+            )),
+            Ok(Err(Unreadable::Read { line, error })) => Err(error)
+                .with_context(|| format!("reading {name}, behind line {line}"))
+                .hint("the lines before it are marked"),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// Why no more lines come.
+enum Unreadable {
+    NoTab { line: u64 },
+    Read { line: u64, error: std::io::Error },
+}
+
+/// Send all lines in batches, also those before one that cannot be read.
+fn read(mut input: impl BufRead, batches: &SyncSender<Batch>) -> Result<(), Unreadable> {
+    let (mut batch, mut text, mut line) = (Batch::default(), vec![], 0);
+    let end = loop {
+        text.clear();
+        match input.read_until(b'\n', &mut text) {
+            Ok(0) => break Ok(()),
+            Ok(_) => line += 1,
+            Err(error) => break Err(Unreadable::Read { line, error }),
+        }
+        batch.bytes += text.len() as u64;
+        batch.last_line = line;
+        let bare = text.strip_suffix(b"\n").unwrap_or(&text);
+        let bare = bare.strip_suffix(b"\r").unwrap_or(bare);
+        if bare.is_empty() {
             continue;
         }
-        let Some(tab) = line.iter().position(|byte| *byte == b'\t') else {
-            return Err(refuse(
-                format!("{name}:{}: no tab between owner and id", totals.lines),
-                "a line is an owner, a tab and an id; the lines before it are marked",
-            ));
+        let Some(tab) = bare.iter().position(|byte| *byte == b'\t') else {
+            break Err(Unreadable::NoTab { line });
         };
-        bar.inc(line.len() as u64 + 1);
-        batch.push(&line[..tab], &line[tab + 1..]);
-        if batch.lines == AT_ONCE {
-            totals.new += batch.mark(lists)?;
+        batch.push(&bare[..tab], &bare[tab + 1..]);
+        if batch.lines == AT_ONCE && batches.send(std::mem::take(&mut batch)).is_err() {
+            return Ok(()); // the marks have failed, which is told there
         }
-    }
-    totals.new += batch.mark(lists)?;
-    bar.finish_and_clear();
-    Ok(totals)
+    };
+    _ = batches.send(batch);
+    end
 }
 
 /// Lines by owner, in the order owners came first.
@@ -62,30 +117,52 @@ struct Batch {
     owners: Vec<(Vec<u8>, Vec<Vec<u8>>)>,
     place: HashMap<Vec<u8>, usize>,
     lines: usize,
+    bytes: u64,
+    last_line: u64,
 }
 
 impl Batch {
     fn push(&mut self, owner: &[u8], id: &[u8]) {
-        let at = *self.place.entry(owner.to_vec()).or_insert_with(|| {
-            self.owners.push((owner.to_vec(), vec![]));
-            self.owners.len() - 1
-        });
+        let at = match self.place.get(owner) {
+            Some(at) => *at,
+            None => {
+                self.place.insert(owner.to_vec(), self.owners.len());
+                self.owners.push((owner.to_vec(), vec![]));
+                self.owners.len() - 1
+            }
+        };
         self.owners[at].1.push(id.to_vec());
         self.lines += 1;
     }
 
-    /// Mark all, and be empty again.
-    fn mark(&mut self, lists: &Lists) -> anyhow::Result<u64> {
-        let batch = std::mem::take(self);
+    fn mark(self, lists: &Lists, is_server: bool, totals: &mut Totals) -> anyhow::Result<()> {
         let shown: Vec<(&[u8], &[Vec<u8>])> =
-            batch.owners.iter().map(|(owner, ids)| (owner.as_slice(), ids.as_slice())).collect();
-        let mut new = 0;
-        // A server is asked for some hundred owners at a time: answers hold their lists.
-        for shown in shown.chunks(512) {
-            new += lists.mark_many(shown)?.iter().sum::<u64>();
+            self.owners.iter().map(|(owner, ids)| (owner.as_slice(), ids.as_slice())).collect();
+        let mark = |shown: &[(&[u8], &[Vec<u8>])]| -> anyhow::Result<u64> {
+            Ok(lists.mark_many(shown)?.iter().sum())
+        };
+        if is_server {
+            // Each owner is in one of the parts only, so their order does not matter.
+            for parts in shown.chunks(OWNERS_OF_A_SERVER * TRIPS_AT_ONCE) {
+                totals.new += std::thread::scope(|scope| {
+                    let parts = parts.chunks(OWNERS_OF_A_SERVER);
+                    let trips: Vec<_> = parts.map(|part| scope.spawn(move || mark(part))).collect();
+                    trips.into_iter().map(joined).sum::<anyhow::Result<u64>>()
+                })?;
+            }
+        } else {
+            for shown in shown.chunks(OWNERS_OF_A_FILE) {
+                totals.new += mark(shown)?;
+            }
         }
-        Ok(new)
+        totals.let_go += super::let_go(lists, &shown)?;
+        totals.lines += self.lines as u64;
+        Ok(())
     }
+}
+
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn bar(bytes: u64, globals: &Globals) -> ProgressBar {

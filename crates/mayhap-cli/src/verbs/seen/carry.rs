@@ -1,6 +1,7 @@
 //! Lists out of one store and into another, as lines of JSON.
 
 use super::ids::bytes;
+use super::show;
 use super::store::Lists;
 use crate::exit::{Exit, refuse};
 use crate::globals::Globals;
@@ -17,11 +18,11 @@ use std::path::Path;
 /// Lists that go to the store together.
 const AT_ONCE: usize = 500;
 
-/// Print one list, or all.
-pub fn export(lists: &Lists, owner: Option<OsString>) -> anyhow::Result<Exit> {
+/// Print one list, or all. Those that cannot be read are named, and the others printed.
+pub fn export(lists: &Lists, owner: Option<OsString>, globals: &Globals) -> anyhow::Result<Exit> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut failed = None;
-    let mut count = 0;
+    let (mut count, mut unreadable, mut foreign) = (0u64, 0u64, 0u64);
     let mut put = |owner: &[u8], list: &[u8]| {
         let mut line = json!({});
         print::put_text(&mut line, "owner", owner);
@@ -38,11 +39,26 @@ pub fn export(lists: &Lists, owner: Option<OsString>) -> anyhow::Result<Exit> {
             }
         }
         None => lists.export_all(|owner, list| {
-            put(owner, &list);
+            match list {
+                Ok(list) => put(owner, &list),
+                Err(error) if error.is_foreign() => foreign += 1,
+                Err(error) => {
+                    unreadable += 1;
+                    print::error(&error.to_string(), None);
+                }
+            }
             Ok(())
         })?,
     }
     failed.map_or(Ok(()), Err).and_then(|()| out.flush()).context("writing to standard output")?;
+    show::passed_over(foreign, globals);
+    if unreadable > 0 {
+        let lists = if unreadable == 1 { "1 list is" } else { "some lists are" };
+        return Err(refuse(
+            format!("{lists} left out, which cannot be read; {count} were exported"),
+            "`mayhap seen forget` removes a list, whatever is left of it",
+        ));
+    }
     Ok(Exit::of(count > 0))
 }
 

@@ -3,6 +3,7 @@
 mod bulk;
 mod carry;
 mod ids;
+mod policy;
 mod show;
 mod store;
 
@@ -20,12 +21,13 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
-use store::{Lists, StoreArgs};
+use store::{Access, Lists, StoreArgs};
 
 /// Seen lists: record what was shown to whom, and filter what was not.
 ///
 /// A list belongs to an owner (a user) and takes 9 KB for 5000 ids, 180 bytes for 20. "Unseen" is
-/// certain; an unseen id is taken for seen at most as often as the policy's rate.
+/// certain; an unseen id is taken for seen at most as often as the policy's rate. A store is made by
+/// the first `mark` and remembers its policy.
 #[derive(Args)]
 pub struct Seen {
     #[command(subcommand)]
@@ -51,6 +53,7 @@ enum What {
     Export(Export),
     Import(Import),
     Stats(Stats),
+    Policy(policy::PolicyVerb),
 }
 
 /// Record that the owner has seen these ids; prints how many were new
@@ -109,6 +112,9 @@ struct Forget {
 }
 
 /// Print an owner's list, or all, as lines of JSON for `import`
+///
+/// Exit: 0 if there are some, 1 if none, 2 for trouble: lists that cannot be read are named on standard
+/// error and left out, the others are printed.
 #[derive(Args)]
 struct Export {
     #[command(flatten)]
@@ -117,7 +123,9 @@ struct Export {
     owner: Option<OsString>,
 }
 
-/// Add exported lists to a store; what is there already stays
+/// Add exported lists to a store: the union of both
+///
+/// What is there already stays, importing twice does no harm, and neither does an older export.
 #[derive(Args)]
 struct Import {
     #[command(flatten)]
@@ -128,6 +136,8 @@ struct Import {
 }
 
 /// Count owners, ids and bytes: of one owner, or of the whole store, which reads all of it
+///
+/// Exit: 0, 1 if the owner has no list, 2 for trouble, also if there are lists that cannot be read.
 #[derive(Args)]
 struct Stats {
     #[command(flatten)]
@@ -141,10 +151,11 @@ impl Seen {
         match self.what {
             What::Mark(mark) | What::Confirm(mark) => mark.run(globals),
             What::Unseen(ask) => {
-                ask.run(globals, |lists, owner, ids| Ok(lists.unseen(owner, ids)?), false)
+                ask.run(globals, |lists, owner, ids| Ok(lists.unseen(owner, ids)?), Access::Read)
             }
             What::MarkUnseen(ask) => {
-                ask.run(globals, |lists, owner, ids| Ok(lists.mark_unseen(owner, ids)?), true)
+                let access = Access::Create;
+                ask.run(globals, |lists, owner, ids| Ok(lists.mark_unseen(owner, ids)?), access)
             }
             What::Offer(Offer { store, lasting, ids }) => {
                 // Rounded up: an offer never ends early.
@@ -155,17 +166,20 @@ impl Seen {
                  -> anyhow::Result<Vec<Vec<u8>>> {
                     Ok(lists.offer(owner, ids, seconds)?.into_iter().cloned().collect())
                 };
-                ask(&store, &ids, globals, offer, true)
+                ask(&store, &ids, globals, offer, Access::Create)
             }
             What::Explain(explain) => explain.run(globals),
             What::Forget(Forget { store, owner }) => {
-                Ok(Exit::of(store.open(false)?.forget(&bytes(&owner))?))
+                Ok(Exit::of(store.open(Access::Change)?.forget(&bytes(&owner))?))
             }
-            What::Export(Export { store, owner }) => carry::export(&store.open(false)?, owner),
+            What::Export(Export { store, owner }) => {
+                carry::export(&store.open(Access::Read)?, owner, globals)
+            }
             What::Import(Import { store, file }) => {
-                carry::import(&store.open(true)?, &file, globals)
+                carry::import(&store.open(Access::Create)?, &file, globals)
             }
             What::Stats(stats) => stats.run(globals),
+            What::Policy(policy) => policy.run(globals),
         }
     }
 }
@@ -173,20 +187,39 @@ impl Seen {
 impl Mark {
     fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         if let Some(file) = &self.owners_from {
-            let totals = bulk::load(&self.store.open(true)?, file, globals)?;
+            let totals = bulk::load(&self.store, file, globals)?;
             show::totals(&totals, globals)?;
             return Ok(Exit::Yes);
         }
         let owner = bytes(&self.owner.unwrap_or_default());
         let Some(ids) = ids::all(&self.ids)? else { return Ok(usage::help("seen")) };
-        let new = self.store.open(true)?.mark(&owner, &ids)?;
+        let lists = self.store.open(Access::Create)?;
+        let new = lists.mark(&owner, &ids)?;
+        let let_go = let_go(&lists, &[(&owner, &ids)])?;
         if globals.json {
-            print::json(&json!({"ids": ids.len(), "new": new}))?;
+            print::json(&json!({"ids": ids.len(), "new": new, "let_go": let_go}))?;
         } else if !globals.quiet {
             print::out(&format!("{new}\n"))?;
+            show::let_go(let_go, &lists.policy()?);
         }
         Ok(Exit::Yes)
     }
+}
+
+/// How many of the ids just marked are gone already: a call for more than the policy keeps loses its
+/// own first ids.
+fn let_go(lists: &Lists, shown: &[(&[u8], &[Vec<u8>])]) -> anyhow::Result<u64> {
+    // While the server is away, nothing is known and nothing is kept.
+    let Ok(policy) = lists.policy() else { return Ok(0) };
+    let most = u64::from(policy.slices()) * u64::from(policy.ids());
+    let over =
+        |(_, ids): &&(&[u8], &[Vec<u8>])| policy.every().is_none() && ids.len() as u64 > most;
+    let over: Vec<(&[u8], &[Vec<u8>])> = shown.iter().filter(over).copied().collect();
+    let mut gone = 0;
+    for unseen in lists.unseen_many(&over)? {
+        gone += unseen.into_iter().collect::<HashSet<_>>().len() as u64;
+    }
+    Ok(gone)
 }
 
 impl Ask {
@@ -194,12 +227,12 @@ impl Ask {
         self,
         globals: &Globals,
         find: impl for<'a> Fn(&Lists, &[u8], &'a [Vec<u8>]) -> anyhow::Result<Vec<&'a Vec<u8>>>,
-        creates: bool,
+        access: Access,
     ) -> anyhow::Result<Exit> {
         let find = |lists: &Lists, owner: &[u8], ids: &[Vec<u8>]| -> anyhow::Result<Vec<Vec<u8>>> {
             Ok(find(lists, owner, ids)?.into_iter().cloned().collect())
         };
-        ask(&self.store, &self.ids, globals, find, creates)
+        ask(&self.store, &self.ids, globals, find, access)
     }
 }
 
@@ -209,10 +242,10 @@ fn ask(
     ids: &IdArgs,
     globals: &Globals,
     find: impl Fn(&Lists, &[u8], &[Vec<u8>]) -> anyhow::Result<Vec<Vec<u8>>>,
-    creates: bool,
+    access: Access,
 ) -> anyhow::Result<Exit> {
     let Some(all) = ids::all(&ids.ids)? else { return Ok(usage::help("seen")) };
-    let found = find(&store.open(creates)?, &bytes(&ids.owner), &all);
+    let found = find(&store.open(access)?, &bytes(&ids.owner), &all);
     // Ids that are marked are this caller's, whoever else has acknowledged them or not.
     let (found, unacknowledged) = match found {
         Ok(found) => (found, None),
@@ -250,17 +283,17 @@ fn given(all: &[Vec<u8>], error: &anyhow::Error) -> Option<Vec<Vec<u8>>> {
 impl Explain {
     fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let OneId { owner, id } = &self.one;
-        let why = self.store.open(false)?.explain(&bytes(owner), &bytes(id))?;
+        let why = self.store.open(Access::Read)?.explain(&bytes(owner), &bytes(id))?;
         show::explanation(&why, globals)
     }
 }
 
 impl Stats {
     fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
-        let lists = self.store.open(false)?;
+        let lists = self.store.open(Access::Read)?;
         match &self.owner {
             Some(owner) => show::list(lists.stats_of(&bytes(owner))?, globals),
-            None => show::store(&lists.stats()?, lists.policy(), globals),
+            None => show::store(&lists.stats()?, &lists.policy()?, globals),
         }
     }
 }

@@ -78,11 +78,13 @@ pub fn list(stats: Option<ListStats>, globals: &Globals) -> anyhow::Result<Exit>
 
 /// A store in numbers.
 pub fn store(stats: &StoreStats, policy: &Policy, globals: &Globals) -> anyhow::Result<Exit> {
-    let StoreStats { owners, ids, offered, bytes: size, largest_bytes, .. } = *stats;
+    let StoreStats { owners, ids, offered, bytes: size, largest_bytes, unreadable, foreign } =
+        *stats;
     if globals.json {
         print::json(&json!({
             "owners": owners, "ids": ids, "offered": offered, "bytes": size,
-            "largest_bytes": largest_bytes, "policy": policy.to_string(),
+            "largest_bytes": largest_bytes, "unreadable": unreadable, "foreign": foreign,
+            "policy": policy.to_string(),
         }))?;
     } else {
         let each = size.checked_div(owners).unwrap_or(0);
@@ -96,16 +98,68 @@ pub fn store(stats: &StoreStats, policy: &Policy, globals: &Globals) -> anyhow::
             bytes(largest_bytes),
         ))?;
     }
-    Ok(Exit::Yes)
+    passed_over(foreign, globals);
+    if unreadable == 0 {
+        return Ok(Exit::Yes);
+    }
+    let lists = if unreadable == 1 {
+        "1 list".to_owned()
+    } else {
+        format!("{} lists", grouped(unreadable))
+    };
+    print::error(
+        &format!("{lists} cannot be read and counted above only as missing"),
+        Some("`mayhap seen export` names them, and `mayhap seen forget` removes one"),
+    );
+    Ok(Exit::Trouble)
+}
+
+/// Keys that are no lists, which may be meant to be there.
+pub fn passed_over(foreign: u64, globals: &Globals) {
+    if foreign > 0 && !globals.quiet {
+        let keys = if foreign == 1 {
+            "1 key is".to_owned()
+        } else {
+            format!("{} keys are", grouped(foreign))
+        };
+        print::warning(
+            &format!("{keys} not seen lists and passed over"),
+            Some("a prefix of their own (prefix=… in the store's URL) keeps lists apart"),
+        );
+    }
+}
+
+/// Ids of one call that the policy did not keep.
+pub fn let_go(ids: u64, policy: &Policy) {
+    if ids > 0 {
+        let (slices, each) = (policy.slices(), policy.ids());
+        let most = grouped(u64::from(slices) * u64::from(each));
+        let ids = if ids == 1 {
+            "1 of these ids was".to_owned()
+        } else {
+            format!("{} of these ids were", grouped(ids))
+        };
+        print::warning(
+            &format!(
+                "{ids} let go again: the policy keeps {most} at most (slices={slices} of ids={each})"
+            ),
+            Some("`mayhap seen policy` shows and changes it"),
+        );
+    }
 }
 
 /// What a bulk load did.
 pub fn totals(totals: &Totals, globals: &Globals) -> anyhow::Result<()> {
-    let Totals { lines, new } = totals;
+    let Totals { lines, new, let_go: gone, policy } = totals;
     if globals.json {
-        return print::json(&json!({"lines": lines, "new": new}));
+        return print::json(&json!({"lines": lines, "new": new, "let_go": gone}));
     }
-    if globals.quiet { Ok(()) } else { print::out(&format!("{new}\n")) }
+    if globals.quiet {
+        return Ok(());
+    }
+    print::out(&format!("{new}\n"))?;
+    let_go(*gone, policy);
+    Ok(())
 }
 
 /// A moment as `2026-11-16 03:20:00 UTC`.

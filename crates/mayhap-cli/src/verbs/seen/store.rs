@@ -2,18 +2,33 @@
 
 use crate::exit::refuse;
 use crate::print;
+use crate::wait::Wait;
 use clap::Args;
 use mayhap_seen::embedded::{self, Embedded};
-use mayhap_seen::redis::{self, Redis, Wait};
-use mayhap_seen::{Backend, Policy, Seen};
+use mayhap_seen::redis::{self, Redis};
+use mayhap_seen::{Backend, PolicyFields, Seen};
 use std::path::Path;
 use std::time::Duration;
 
 /// Lists, wherever they are.
 pub type Lists = Seen<Box<dyn Backend>>;
 
-/// Replicas may take so long, within the time of the call.
-const WAIT_WITHIN: Duration = Duration::from_secs(5);
+/// How long replicas may take, within the time of the call.
+const REPLICAS_WITHIN: Duration = Duration::from_secs(5);
+
+/// How long another process that has the file open is waited for, unless `--wait` says otherwise.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What a verb does to a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Nothing is written, and others may read a file at the same time.
+    Read,
+    /// A store that is there is changed.
+    Change,
+    /// A file is made if there is none.
+    Create,
+}
 
 /// Where lists are kept, and by which rules.
 #[derive(Args)]
@@ -24,10 +39,11 @@ pub struct StoreArgs {
     #[arg(long, short, value_name = "STORE", env = "MAYHAP_SEEN_STORE", hide_env_values = true)]
     store: String,
 
-    /// How much is kept and for how long: slices=5,ids=1000,rate=0.001,idle=5d (the default), or
-    /// windows of time: slices=4,every=30d,ids=2000. A file remembers the one it was given
+    /// How much a new store keeps and for how long: slices=5,ids=1000,rate=0.001,idle=5d (the
+    /// default), or time windows: slices=4,every=30d,ids=2000. A store remembers its policy: another
+    /// one is refused, and only `mayhap seen policy` changes it
     #[arg(long, value_name = "POLICY")]
-    policy: Option<Policy>,
+    policy: Option<PolicyFields>,
 
     /// If the server cannot be reached now, count nothing as seen instead of failing, and say so;
     /// a wrong password or certificate stays an error
@@ -38,17 +54,17 @@ pub struct StoreArgs {
     /// same, and the exit code is 2
     #[arg(long, value_name = "N", default_value_t = 0)]
     wait_replicas: u32,
+
+    #[command(flatten)]
+    wait: Wait,
 }
 
 impl StoreArgs {
-    /// Open it; only what writes may make a new file.
-    pub fn open(&self, creates: bool) -> anyhow::Result<Lists> {
-        let backend: Box<dyn Backend> = if is_address(&self.store) {
-            let mut options = redis::Options::parse(&self.store)?;
-            if let Some(policy) = self.policy {
-                options = options.with_policy(policy);
-            }
-            let wait = Wait { replicas: self.wait_replicas, within: WAIT_WITHIN };
+    pub fn open(&self, access: Access) -> anyhow::Result<Lists> {
+        let policy = self.policy.unwrap_or_default();
+        let backend: Box<dyn Backend> = if self.is_server() {
+            let options = redis::Options::parse(&self.store)?.with_policy_fields(policy);
+            let wait = redis::Wait { replicas: self.wait_replicas, within: REPLICAS_WITHIN };
             Box::new(Redis::open_with(options.with_wait(wait))?)
         } else {
             let path = Path::new(&self.store);
@@ -58,15 +74,17 @@ impl StoreArgs {
                     "leave out --wait-replicas: what a file has acknowledged is on the disk",
                 ));
             }
-            if !creates && !path.exists() {
+            if access != Access::Create && !path.exists() {
                 return Err(refuse(
                     format!("{}: no such store", path.display()),
                     "`mayhap seen mark` makes one; is the name right?",
                 ));
             }
-            let mut options = embedded::Options::default();
-            if let Some(policy) = self.policy {
-                options = options.with_policy(policy);
+            let mut options = embedded::Options::default()
+                .with_policy_fields(policy)
+                .with_patience(self.wait.patience().unwrap_or(PATIENCE));
+            if access == Access::Read {
+                options = options.read_only();
             }
             Box::new(Embedded::open_with(path, options)?)
         };
@@ -75,6 +93,11 @@ impl StoreArgs {
             let so = "so nothing counts as seen, and no mark is kept (--fail-open)";
             print::warning(&format!("{error}; {so}"), None);
         }))
+    }
+
+    /// Whether it is a server rather than a file.
+    pub fn is_server(&self) -> bool {
+        is_address(&self.store)
     }
 }
 
