@@ -3,6 +3,7 @@
 use mayhap::format::FormatError;
 use mayhap::{MergeError, Refused, SpecError};
 use mayhap_redis::FilterError;
+use mayhap_store::exact::ExactSet;
 use mayhap_store::keys::KeysError;
 use mayhap_store::map::MapError;
 use mayhap_store::replace::{LockError, ReplaceError};
@@ -81,6 +82,9 @@ fn map(error: &MapError) -> Option<String> {
 /// What to do about a file that is no filter, or a damaged one.
 pub fn format(error: &FormatError) -> Option<String> {
     let hint = match error {
+        FormatError::NotOurs { magic } if ExactSet::is_start_of_file(magic) => {
+            "it is an exact state: `mayhap dedup --exact --state` reads it, and `mayhap verify` checks it"
+        }
         FormatError::NotOurs { .. } => {
             "a filter is wanted here: `mayhap build -o FILE LIST` makes one of a list of keys"
         }

@@ -22,8 +22,8 @@ pub enum KeysError {
         /// Which input.
         path: PathBuf,
     },
-    /// One of our own filters, where the keys themselves are wanted.
-    #[error("{} is a filter, not a list of keys: keys cannot be read back from it", path.display())]
+    /// One of our own filters or exact states, where the keys themselves are wanted.
+    #[error("{} is a filter or an exact state, not a list of keys: keys cannot be read back from it", path.display())]
     Filter {
         /// Which input.
         path: PathBuf,

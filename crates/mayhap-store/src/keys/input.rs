@@ -1,6 +1,7 @@
 //! Where keys come from: files and standard input, compressed or not.
 
 use super::{KeysError, Watch};
+use crate::exact::ExactSet;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
@@ -81,7 +82,7 @@ impl Input {
         let mut raw = Raw { file, waits, stop, read_bytes: 0 };
         let start = first_bytes(&mut raw)
             .map_err(|error| raw.stop.or(KeysError::Read { path: path(), at: 0, error }))?;
-        if start.starts_with(FILTER_MAGIC) {
+        if start.starts_with(FILTER_MAGIC) || ExactSet::is_start_of_file(&start) {
             return Err(KeysError::Filter { path: path() });
         }
         let codec = Codec::of(&start);

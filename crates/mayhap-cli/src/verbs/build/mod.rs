@@ -14,6 +14,7 @@ use crate::keys::{KeyArgs, is_reserved, note, reading};
 use crate::kind::{GENERATIONS, KindArg};
 use crate::numbers;
 use crate::outcome::Outcome;
+use crate::print;
 use crate::progress::Progress;
 use crate::secret::KeyFile;
 use crate::signals::stop_on_signal;
@@ -26,7 +27,7 @@ use mayhap::{AnyFilter, Native};
 use mayhap_foreign::Format;
 use mayhap_store::keys::{Input, Reading};
 use mayhap_store::replace::{self, Over};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use wish::Wish;
@@ -291,9 +292,7 @@ impl Build {
 /// The filter into its file, or out.
 fn write(path: &Path, over: Over, filter: &AnyFilter, notes: &Notes) -> anyhow::Result<()> {
     if path == Path::new("-") {
-        let mut out = std::io::stdout().lock();
-        let written = filter.write_to(&mut out, notes).and_then(|()| out.flush());
-        return written.context("writing to standard output");
+        return print::out_bytes(|to| filter.write_to(to, notes));
     }
     Ok(replace::file(path, over, |to| filter.write_to(to, notes))?)
 }

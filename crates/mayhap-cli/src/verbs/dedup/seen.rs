@@ -2,24 +2,45 @@
 
 use crate::budget::MaxMemory;
 use crate::clock::now_ms;
+use crate::exit::refuse;
 use crate::fill::check_growth;
+use crate::numbers::grouped;
 use crate::outcome::rate_now;
-use mayhap::{AnyFilter, Hash};
+use mayhap::format::Notes;
+use mayhap::{AnyFilter, Hash, Windowed};
 use mayhap_store::exact::{ExactSet, Hashing128};
 use mayhap_store::keys::{Hashing, Task};
+use std::collections::HashSet;
+use std::io::{self, Write};
 use std::ops::Deref;
 
 /// What was seen.
 pub trait Seen: Send {
     /// What is kept of a key.
-    type Hash: Copy + Send;
+    type Hash: Copy + Eq + std::hash::Hash + Send;
     /// What makes it.
     type Task: Task<Out: Deref<Target = [Self::Hash]>>;
 
     fn task(&self) -> Self::Task;
 
+    /// How many of so many more distinct keys fit, within the rate and the memory allowed.
+    fn room(&mut self, wanted: u64) -> u64;
+
+    /// Why there is no more room, and the way out.
+    fn full(&self) -> anyhow::Error;
+
+    /// The most keys that may be looked at before they are inserted: a window of few keys would
+    /// otherwise remember for longer than it should.
+    fn stride(&self) -> usize;
+
+    /// For each key whether it was seen; cleared and filled.
+    fn contains(&self, hashes: &[Self::Hash], known: &mut Vec<bool>) -> anyhow::Result<()>;
+
     /// Remember them all; `new` is cleared and filled, `true` for each not seen before.
-    fn insert(&mut self, hashes: &[Self::Hash], new: &mut Vec<bool>) -> anyhow::Result<()>;
+    fn insert_new(&mut self, hashes: &[Self::Hash], new: &mut Vec<bool>) -> anyhow::Result<()>;
+
+    /// Remember them all.
+    fn insert(&mut self, hashes: &[Self::Hash]) -> anyhow::Result<()>;
 
     /// The hash that stands for the key's `time`-th pass, from 1.
     fn again(hash: Self::Hash, time: u32) -> Self::Hash;
@@ -33,15 +54,18 @@ pub trait Seen: Send {
     /// The filter, if it is one.
     fn filter(&self) -> Option<&AnyFilter>;
 
-    /// As [`insert`](Seen::insert), with `times` passes for each key: the first is the key's own,
-    /// and each later one stands beside it as a key of its own.
+    /// Write it to a state's file.
+    fn write_to(&self, to: &mut dyn Write, notes: &Notes) -> io::Result<()>;
+
+    /// As [`insert_new`](Seen::insert_new), with `times` passes for each key: the first is the
+    /// key's own, and each later one stands beside it as a key of its own.
     fn insert_times(
         &mut self,
         hashes: &[Self::Hash],
         times: u32,
         new: &mut Vec<bool>,
     ) -> anyhow::Result<()> {
-        self.insert(hashes, new)?;
+        self.insert_new(hashes, new)?;
         for time in 1..times {
             let open: Vec<usize> = (0..hashes.len()).filter(|i| !new[*i]).collect();
             if open.is_empty() {
@@ -49,11 +73,57 @@ pub trait Seen: Send {
             }
             let again: Vec<_> = open.iter().map(|i| Self::again(hashes[*i], time)).collect();
             let mut passes = Vec::new();
-            self.insert(&again, &mut passes)?;
+            self.insert_new(&again, &mut passes)?;
             open.iter().zip(passes).for_each(|(i, passes)| new[*i] = passes);
         }
         Ok(())
     }
+
+    /// What [`insert_times`](Seen::insert_times) would say and do, with nothing done yet; no
+    /// further than there is room for.
+    fn look(
+        &self,
+        hashes: &[Self::Hash],
+        times: u32,
+        room: u64,
+    ) -> anyhow::Result<Draft<Self::Hash>> {
+        let mut new = vec![false; hashes.len()];
+        let mut open: Vec<usize> = (0..hashes.len()).collect();
+        // Keys of this batch that were not there when it began.
+        let mut pending = HashSet::new();
+        let (mut inserts, mut known) = (Vec::new(), Vec::new());
+        for time in 0..times {
+            let of = |i: &usize| if time == 0 { hashes[*i] } else { Self::again(hashes[*i], time) };
+            let passes: Vec<_> = open.iter().map(of).collect();
+            self.contains(&passes, &mut known)?;
+            let mut rest = Vec::new();
+            for ((i, hash), known) in open.into_iter().zip(passes).zip(&known) {
+                new[i] = !known && pending.insert(hash);
+                if new[i] {
+                    inserts.push((i, hash));
+                } else {
+                    rest.push(i);
+                }
+            }
+            open = rest;
+            if open.is_empty() {
+                break;
+            }
+        }
+        inserts.sort_by_key(|(i, _)| *i);
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
+        new.truncate(inserts.get(room).map_or(hashes.len(), |(i, _)| *i));
+        inserts.truncate(room);
+        Ok(Draft { new, inserts })
+    }
+}
+
+/// What is to become of keys.
+pub struct Draft<H> {
+    /// For each key that there is room for, whether it passes.
+    pub new: Vec<bool>,
+    /// What is to be remembered, and for which key, rising.
+    pub inserts: Vec<(usize, H)>,
 }
 
 /// In a filter of whatever kind keys can be added to.
@@ -65,7 +135,7 @@ pub struct Filtered {
 impl Filtered {
     pub fn new(mut filter: AnyFilter, max_memory: MaxMemory) -> anyhow::Result<Filtered> {
         // A kind that takes no keys says so now, before anything is read.
-        insert_new(&mut filter, &[], &mut Vec::new())?;
+        filter.insert_batch_at(&[], 0)?;
         Ok(Filtered { filter, max_memory })
     }
 }
@@ -78,11 +148,96 @@ impl Seen for Filtered {
         Hashing(self.filter.scheme().unwrap_or_default())
     }
 
-    fn insert(&mut self, hashes: &[Hash], new: &mut Vec<bool>) -> anyhow::Result<()> {
-        if let AnyFilter::Scalable(filter) = &self.filter {
-            check_growth(filter, hashes.len() as u64, self.max_memory)?;
+    fn room(&mut self, wanted: u64) -> u64 {
+        match &mut self.filter {
+            AnyFilter::Scalable(filter) => {
+                let newest = filter.layers().last();
+                let left = newest
+                    .map_or(0, |newest| newest.spec().capacity().saturating_sub(newest.keys()));
+                let grows = || {
+                    filter.next_layer().is_some()
+                        && check_growth(filter, wanted, self.max_memory).is_ok()
+                };
+                if left >= wanted || grows() { wanted } else { left }
+            }
+            AnyFilter::Windowed(window) if window.window().ticks().is_some() => {
+                room_in_window(window, now_ms(), wanted)
+            }
+            // The oldest are forgotten for them.
+            AnyFilter::Windowed(_) => wanted,
+            other => other.capacity().saturating_sub(other.keys()).min(wanted),
         }
-        insert_new(&mut self.filter, hashes, new)
+    }
+
+    fn full(&self) -> anyhow::Error {
+        let (keys, asked) = (grouped(self.filter.keys()), self.filter.fpr());
+        match &self.filter {
+            AnyFilter::Scalable(filter) => {
+                let one_too_many = filter.capacity().saturating_sub(filter.keys()) + 1;
+                match check_growth(filter, one_too_many, self.max_memory) {
+                    Err(memory) if filter.next_layer().is_some() => memory,
+                    _ => refuse(
+                        format!(
+                            "{keys} lines are as many as a filter can tell apart at a rate of {asked}"
+                        ),
+                        "choose a higher rate with -p, or --exact; a state is then begun anew",
+                    ),
+                }
+            }
+            AnyFilter::Windowed(filter) => refuse(
+                format!(
+                    "{keys} lines came within the window, made for {}: with more, new lines would \
+                     be taken for repeats more often than the rate of {asked} allows",
+                    grouped(filter.spec().capacity())
+                ),
+                "expect more lines with -n (a state keeps what it was made with: begin a new one)",
+            ),
+            other => refuse(
+                format!(
+                    "the state is full: a {} filter made for {} lines, which does not grow; with \
+                     more, new lines would be taken for repeats more often than its rate of \
+                     {asked} allows",
+                    other.kind(),
+                    grouped(other.capacity()),
+                ),
+                "go on with a new state that grows, and keep this one in mind: --state NEW --against OLD",
+            ),
+        }
+    }
+
+    fn stride(&self) -> usize {
+        match &self.filter {
+            AnyFilter::Windowed(filter) if filter.window().ticks().is_none() => {
+                let generation =
+                    filter.spec().capacity() / u64::from(filter.window().generations());
+                usize::try_from(generation).unwrap_or(usize::MAX).max(1)
+            }
+            _ => usize::MAX,
+        }
+    }
+
+    fn contains(&self, hashes: &[Hash], known: &mut Vec<bool>) -> anyhow::Result<()> {
+        Ok(self.filter.contains_batch_at(hashes, now_ms(), known)?)
+    }
+
+    fn insert_new(&mut self, hashes: &[Hash], new: &mut Vec<bool>) -> anyhow::Result<()> {
+        match &mut self.filter {
+            AnyFilter::Scalable(filter) => filter.insert_batch_new(hashes, new),
+            AnyFilter::Windowed(filter) => filter.insert_batch_new(hashes, now_ms(), new),
+            other => {
+                // Only states are of another kind, and those are looked at first.
+                new.clear();
+                for hash in hashes {
+                    new.push(other.insert_batch_at(&[*hash], now_ms())? > 0);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn insert(&mut self, hashes: &[Hash]) -> anyhow::Result<()> {
+        self.filter.insert_batch_at(hashes, now_ms())?;
+        Ok(())
     }
 
     /// Frozen, because states are kept: the hash moved on by a Weyl step, mixed as SplitMix64
@@ -105,19 +260,40 @@ impl Seen for Filtered {
     fn filter(&self) -> Option<&AnyFilter> {
         Some(&self.filter)
     }
+
+    fn write_to(&self, to: &mut dyn Write, notes: &Notes) -> io::Result<()> {
+        self.filter.write_to(to, notes)
+    }
 }
 
-fn insert_new(filter: &mut AnyFilter, hashes: &[Hash], new: &mut Vec<bool>) -> anyhow::Result<()> {
-    match filter {
-        AnyFilter::Blocked(filter) => filter.insert_batch_new(hashes, new),
-        AnyFilter::Classic(filter) => filter.insert_batch_new(hashes, new),
-        AnyFilter::Counting(filter) => filter.insert_batch_new(hashes, new),
-        AnyFilter::Scalable(filter) => filter.insert_batch_new(hashes, new),
-        AnyFilter::Windowed(filter) => filter.insert_batch_new(hashes, now_ms(), new),
-        // The others refuse, each for its own reason.
-        other => _ = other.insert_batch(hashes)?,
+/// How many of so many more keys a window of time takes now, before its rate is exceeded.
+fn room_in_window(window: &mut Windowed, now: u64, wanted: u64) -> u64 {
+    /// Rounding in the sizes of generations.
+    const TOLERANCE: f64 = 1.01;
+    window.advance(now);
+    let (loads, shapes): (Vec<_>, Vec<_>) = window
+        .generations()
+        .map(|part| ((part.keys(), part.spec().capacity()), part.shape()))
+        .unzip();
+    let more = |part: usize, more: u64| if part == 0 { more } else { 0 };
+    let fits = |wanted: u64| {
+        let mut loads = loads.iter().enumerate();
+        loads.all(|(part, (keys, capacity))| keys.saturating_add(more(part, wanted)) <= *capacity)
+    };
+    let rate = |wanted: u64| -> f64 {
+        let loads = loads.iter().zip(&shapes).enumerate();
+        loads.map(|(part, ((keys, _), shape))| shape.fpr_at(keys + more(part, wanted))).sum()
+    };
+    let most = TOLERANCE * window.spec().fpr();
+    if fits(wanted) || rate(wanted) <= most {
+        return wanted;
     }
-    Ok(())
+    let (mut low, mut high) = (0, wanted);
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        if rate(middle) <= most { low = middle } else { high = middle }
+    }
+    low
 }
 
 /// As 128-bit hashes.
@@ -132,6 +308,17 @@ impl Exact {
         let set = ExactSet::with_capacity(usize::try_from(keys)?);
         Ok(Exact { set, max_memory })
     }
+
+    pub fn from_set(set: ExactSet, max_memory: MaxMemory) -> Exact {
+        Exact { set, max_memory }
+    }
+
+    /// Fails where so many more would take more memory than allowed.
+    fn check(&self, more: u64) -> anyhow::Result<()> {
+        let more = usize::try_from(more).unwrap_or(usize::MAX / 64);
+        let keys = self.set.keys().saturating_add(more) as u64;
+        self.max_memory.check(self.set.bytes_with(more) as u64, keys)
+    }
 }
 
 impl Seen for Exact {
@@ -142,13 +329,38 @@ impl Seen for Exact {
         Hashing128
     }
 
-    fn insert(&mut self, hashes: &[u128], new: &mut Vec<bool>) -> anyhow::Result<()> {
-        let need = self.set.bytes_with(hashes.len()) as u64;
-        self.max_memory.check(need, (self.set.keys() + hashes.len()) as u64)?;
+    fn room(&mut self, wanted: u64) -> u64 {
+        match self.check(wanted) {
+            Ok(()) => wanted,
+            Err(_) => (self.set.room() as u64).min(wanted),
+        }
+    }
+
+    fn full(&self) -> anyhow::Error {
+        let full = || refuse("there is no room for more lines", "allow more with --max-memory");
+        self.check(self.set.room() as u64 + 64).err().unwrap_or_else(full)
+    }
+
+    fn stride(&self) -> usize {
+        usize::MAX
+    }
+
+    fn contains(&self, hashes: &[u128], known: &mut Vec<bool>) -> anyhow::Result<()> {
+        self.set.contains_batch(hashes, known);
+        Ok(())
+    }
+
+    fn insert_new(&mut self, hashes: &[u128], new: &mut Vec<bool>) -> anyhow::Result<()> {
         self.set.insert_batch_new(hashes, new);
         Ok(())
     }
 
+    fn insert(&mut self, hashes: &[u128]) -> anyhow::Result<()> {
+        self.set.insert_batch_new(hashes, &mut Vec::new());
+        Ok(())
+    }
+
+    /// Frozen, because states are kept.
     fn again(hash: u128, time: u32) -> u128 {
         hash.wrapping_add(u128::from(time).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
     }
@@ -164,26 +376,11 @@ impl Seen for Exact {
     fn filter(&self) -> Option<&AnyFilter> {
         None
     }
+
+    fn write_to(&self, to: &mut dyn Write, notes: &Notes) -> io::Result<()> {
+        self.set.write_to(to, notes)
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_line_passes_as_often_as_it_may() -> anyhow::Result<()> {
-        let (mut seen, mut new) = (Exact::new(100, MaxMemory::default())?, Vec::new());
-        seen.insert_times(&[7, 8, 7, 7, 7], 3, &mut new)?;
-        assert_eq!(new, [true, true, true, true, false]);
-        seen.insert_times(&[7, 8, 8, 8], 3, &mut new)?;
-        assert_eq!(new, [false, true, true, false]);
-        Ok(())
-    }
-
-    /// States outlive programs.
-    #[test]
-    fn the_second_pass_has_a_frozen_hash() {
-        assert_eq!(Filtered::again(Hash(0), 1), Hash(0xe220_a839_7b1d_cdaf));
-        assert_ne!(Filtered::again(Hash(0), 2), Filtered::again(Hash(0), 1));
-    }
-}
+mod tests;

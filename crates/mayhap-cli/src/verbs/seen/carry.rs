@@ -19,6 +19,7 @@ const AT_ONCE: usize = 500;
 
 /// Print one list, or all.
 pub fn export(lists: &Lists, owner: Option<OsString>) -> anyhow::Result<Exit> {
+    print::check_stdout()?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut failed = None;
     let mut count = 0;
@@ -42,7 +43,7 @@ pub fn export(lists: &Lists, owner: Option<OsString>) -> anyhow::Result<Exit> {
             Ok(())
         })?,
     }
-    failed.map_or(Ok(()), Err).and_then(|()| out.flush()).context("writing to standard output")?;
+    failed.map_or(Ok(()), Err).and_then(|()| out.flush()).map_err(print::stdout_error)?;
     Ok(Exit::of(count > 0))
 }
 
