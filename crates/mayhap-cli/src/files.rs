@@ -69,6 +69,8 @@ impl Files {
             if let Some((read, _)) = self.read.iter().find(|(_, read)| read == id) {
                 let hint = if written == STDOUT {
                     "send the output to another file, and rename that afterwards"
+                } else if written.starts_with("--output") {
+                    "name another file, or replace the input with --in-place"
                 } else {
                     "name another file"
                 };

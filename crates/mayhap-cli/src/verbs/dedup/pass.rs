@@ -95,10 +95,9 @@ impl<'a, S: Seen> Pass<'a, S> {
             self.set_aside(batch, 0..lines)?;
             return Ok(ControlFlow::Continue(()));
         }
-        let stride = self.seen.stride();
         let mut at = 0;
         while at < lines {
-            let end = at.saturating_add(stride).min(lines);
+            let end = at.saturating_add(self.seen.stride(times)).min(lines);
             self.take_some(batch, at..end)?;
             at = end;
         }

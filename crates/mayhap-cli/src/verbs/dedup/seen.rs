@@ -29,9 +29,19 @@ pub trait Seen: Send {
     /// Why there is no more room, and the way out.
     fn full(&self) -> anyhow::Error;
 
-    /// The most keys that may be looked at before they are inserted: a window of few keys would
-    /// otherwise remember for longer than it should.
-    fn stride(&self) -> usize;
+    /// The most keys, of so many passes each, that may be looked at before they are inserted: in a
+    /// window of keys an insert may make others forgotten.
+    fn stride(&self, times: u32) -> usize;
+
+    /// Whether keys are forgotten: then one that comes again is to be remembered anew.
+    fn forgets(&self) -> bool {
+        false
+    }
+
+    /// Whether a known key takes room once more when it comes again.
+    fn writes_again(&self, _: Self::Hash) -> bool {
+        false
+    }
 
     /// For each key whether it was seen; cleared and filled.
     fn contains(&self, hashes: &[Self::Hash], known: &mut Vec<bool>) -> anyhow::Result<()>;
@@ -89,8 +99,10 @@ pub trait Seen: Send {
     ) -> anyhow::Result<Draft<Self::Hash>> {
         let mut new = vec![false; hashes.len()];
         let mut open: Vec<usize> = (0..hashes.len()).collect();
-        // Keys of this batch that were not there when it began.
+        // Keys of this batch that take room: they were not there when it began.
         let mut pending = HashSet::new();
+        // The lines that first need it.
+        let mut takers = Vec::new();
         let (mut inserts, mut known) = (Vec::new(), Vec::new());
         for time in 0..times {
             let of = |i: &usize| if time == 0 { hashes[*i] } else { Self::again(hashes[*i], time) };
@@ -98,10 +110,15 @@ pub trait Seen: Send {
             self.contains(&passes, &mut known)?;
             let mut rest = Vec::new();
             for ((i, hash), known) in open.into_iter().zip(passes).zip(&known) {
-                new[i] = !known && pending.insert(hash);
-                if new[i] {
+                let first = (!known || self.writes_again(hash)) && pending.insert(hash);
+                new[i] = first && !known;
+                if first {
+                    takers.push(i);
+                }
+                if new[i] || self.forgets() {
                     inserts.push((i, hash));
-                } else {
+                }
+                if !new[i] {
                     rest.push(i);
                 }
             }
@@ -110,10 +127,10 @@ pub trait Seen: Send {
                 break;
             }
         }
+        takers.sort_unstable();
         inserts.sort_by_key(|(i, _)| *i);
         let room = usize::try_from(room).unwrap_or(usize::MAX);
-        new.truncate(inserts.get(room).map_or(hashes.len(), |(i, _)| *i));
-        inserts.truncate(room);
+        new.truncate(takers.get(room).copied().unwrap_or(hashes.len()));
         Ok(Draft { new, inserts })
     }
 }
@@ -122,7 +139,7 @@ pub trait Seen: Send {
 pub struct Draft<H> {
     /// For each key that there is room for, whether it passes.
     pub new: Vec<bool>,
-    /// What is to be remembered, and for which key, rising.
+    /// What is to be remembered, and for which key, rising; for keys without room too.
     pub inserts: Vec<(usize, H)>,
 }
 
@@ -205,12 +222,23 @@ impl Seen for Filtered {
         }
     }
 
-    fn stride(&self) -> usize {
+    fn forgets(&self) -> bool {
+        matches!(self.filter, AnyFilter::Windowed(_))
+    }
+
+    fn writes_again(&self, hash: Hash) -> bool {
+        let AnyFilter::Windowed(window) = &self.filter else { return false };
+        window.generations().next().is_some_and(|newest| !newest.contains_hash(hash))
+    }
+
+    fn stride(&self, times: u32) -> usize {
         match &self.filter {
             AnyFilter::Windowed(filter) if filter.window().ticks().is_none() => {
-                let generation =
-                    filter.spec().capacity() / u64::from(filter.window().generations());
-                usize::try_from(generation).unwrap_or(usize::MAX).max(1)
+                let left = filter
+                    .generations()
+                    .next()
+                    .map_or(0, |newest| newest.spec().capacity().saturating_sub(newest.keys()));
+                usize::try_from(left / u64::from(times)).unwrap_or(usize::MAX).max(1)
             }
             _ => usize::MAX,
         }
@@ -288,10 +316,14 @@ fn room_in_window(window: &mut Windowed, now: u64, wanted: u64) -> u64 {
     if fits(wanted) || rate(wanted) <= most {
         return wanted;
     }
-    let (mut low, mut high) = (0, wanted);
-    while low + 1 < high {
+    self::most(0, wanted, |wanted| rate(wanted) <= most)
+}
+
+/// The largest number that fits, at least `low`, below `high`, which does not.
+fn most(mut low: u64, mut high: u64, fits: impl Fn(u64) -> bool) -> u64 {
+    while low.saturating_add(1) < high {
         let middle = low + (high - low) / 2;
-        if rate(middle) <= most { low = middle } else { high = middle }
+        if fits(middle) { low = middle } else { high = middle }
     }
     low
 }
@@ -315,9 +347,14 @@ impl Exact {
 
     /// Fails where so many more would take more memory than allowed.
     fn check(&self, more: u64) -> anyhow::Result<()> {
-        let more = usize::try_from(more).unwrap_or(usize::MAX / 64);
+        let more = usize::try_from(more).unwrap_or(usize::MAX).min(usize::MAX / 128);
         let keys = self.set.keys().saturating_add(more) as u64;
         self.max_memory.check(self.set.bytes_with(more) as u64, keys)
+    }
+
+    fn fits(&self, more: u64) -> bool {
+        let more = usize::try_from(more).unwrap_or(usize::MAX).min(usize::MAX / 128);
+        self.max_memory.budget().check(self.set.bytes_with(more) as u64).is_ok()
     }
 }
 
@@ -330,18 +367,19 @@ impl Seen for Exact {
     }
 
     fn room(&mut self, wanted: u64) -> u64 {
-        match self.check(wanted) {
-            Ok(()) => wanted,
-            Err(_) => (self.set.room() as u64).min(wanted),
+        if self.fits(wanted) {
+            return wanted;
         }
+        // What is there already is always allowed.
+        most(self.set.room() as u64, wanted, |more| self.fits(more))
     }
 
     fn full(&self) -> anyhow::Error {
         let full = || refuse("there is no room for more lines", "allow more with --max-memory");
-        self.check(self.set.room() as u64 + 64).err().unwrap_or_else(full)
+        (0..48).find_map(|log| self.check(1 << log).err()).unwrap_or_else(full)
     }
 
-    fn stride(&self) -> usize {
+    fn stride(&self, _: u32) -> usize {
         usize::MAX
     }
 
