@@ -56,6 +56,9 @@ fn keys(error: &KeysError) -> Option<String> {
         KeysError::Filter { path } => {
             format!("`mayhap info {}` shows what it is, and `merge` joins filters", path.display())
         }
+        KeysError::ExactState { .. } => {
+            "`mayhap dedup --exact --state` reads it, and `mayhap verify` checks it".to_owned()
+        }
         KeysError::Damaged { .. } => {
             "decompress it yourself to see how far it is whole, or fetch it again".to_owned()
         }

@@ -12,9 +12,9 @@ use mayhap_store::map::MapError;
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Check every byte of filters and of exact states: checksums, lengths, parameters.
+/// Check every byte of filters: checksums, lengths, parameters.
 ///
-/// Exit: 0 if all are whole, 1 if one is damaged or no filter, 2 if one cannot be read. No key
+/// States of `dedup --exact` are checked too. Exit: 0 if all are whole, 1 if one is damaged or no filter, 2 if one cannot be read. No key
 /// file is needed.
 #[derive(Args)]
 pub struct Verify {

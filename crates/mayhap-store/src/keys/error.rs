@@ -22,9 +22,15 @@ pub enum KeysError {
         /// Which input.
         path: PathBuf,
     },
-    /// One of our own filters or exact states, where the keys themselves are wanted.
-    #[error("{} is a filter or an exact state, not a list of keys: keys cannot be read back from it", path.display())]
+    /// One of our own filters, where the keys themselves are wanted.
+    #[error("{} is a filter, not a list of keys: keys cannot be read back from it", path.display())]
     Filter {
+        /// Which input.
+        path: PathBuf,
+    },
+    /// A set of exact hashes, where the keys themselves are wanted.
+    #[error("{} is an exact state, not a list of keys: keys cannot be read back from it", path.display())]
+    ExactState {
         /// Which input.
         path: PathBuf,
     },
@@ -86,6 +92,7 @@ impl KeysError {
             KeysError::Open { path, .. }
             | KeysError::Directory { path }
             | KeysError::Filter { path }
+            | KeysError::ExactState { path }
             | KeysError::Read { path, .. }
             | KeysError::Damaged { path, .. }
             | KeysError::NoColumn { path, .. }

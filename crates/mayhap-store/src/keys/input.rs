@@ -82,8 +82,11 @@ impl Input {
         let mut raw = Raw { file, waits, stop, read_bytes: 0 };
         let start = first_bytes(&mut raw)
             .map_err(|error| raw.stop.or(KeysError::Read { path: path(), at: 0, error }))?;
-        if start.starts_with(FILTER_MAGIC) || ExactSet::is_start_of_file(&start) {
+        if start.starts_with(FILTER_MAGIC) {
             return Err(KeysError::Filter { path: path() });
+        }
+        if ExactSet::is_start_of_file(&start) {
+            return Err(KeysError::ExactState { path: path() });
         }
         let codec = Codec::of(&start);
         let bytes = Cursor::new(start).chain(raw);
