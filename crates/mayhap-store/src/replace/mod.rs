@@ -37,15 +37,17 @@ pub fn file(
     over: Over,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), ReplaceError> {
+    let followed = follow(path)?;
     if let Some(mut special) = special_file(path)? {
         let trouble = |error| ReplaceError::Write { path: path.to_owned(), error };
         return write(&mut special).and_then(|()| special.flush()).map_err(trouble);
     }
-    put(&follow(path)?, over, write, |_| Ok(())).map(drop)
+    put(&followed, over, write, |_| Ok(())).map(drop)
 }
 
 /// Fails where [`file()`] would, because of what is there: to be asked before long work.
 pub fn check(path: &Path, over: Over) -> Result<(), ReplaceError> {
+    let followed = follow(path)?;
     if let Some(old) = metadata(path)? {
         if old.is_dir() {
             return Err(ReplaceError::Directory { path: path.to_owned() });
@@ -55,7 +57,7 @@ pub fn check(path: &Path, over: Over) -> Result<(), ReplaceError> {
         }
         return Ok(());
     }
-    let path = follow(path)?;
+    let path = followed;
     let folder = folder_of(&path);
     match fs::metadata(folder) {
         Ok(data) if data.is_dir() => Ok(()),
