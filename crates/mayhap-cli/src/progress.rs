@@ -32,7 +32,7 @@ static TELLING: Mutex<Option<Telling>> = Mutex::new(None);
 /// How far what is under way is, in one line.
 pub fn now() -> String {
     let telling = TELLING.lock().unwrap_or_else(PoisonError::into_inner);
-    telling.as_ref().map_or_else(|| "nothing has been read yet".to_owned(), |telling| telling())
+    telling.as_ref().map_or_else(|| "nothing is being read now".to_owned(), |telling| telling())
 }
 
 fn tell(telling: Option<Telling>) -> Option<Telling> {

@@ -86,7 +86,7 @@ mod unix {
     fn a_pipe_is_written_to_by_whatever_name() {
         use std::io::Read;
         use std::os::fd::AsRawFd;
-        let (mut reader, writer) = std::io::pipe().unwrap();
+        let (mut reader, writer) = io::pipe().unwrap();
         let path = format!("/proc/self/fd/{}", writer.as_raw_fd());
         let path = Path::new(&path);
         replace::check(path, Over::Filters).unwrap();

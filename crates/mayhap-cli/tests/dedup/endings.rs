@@ -252,7 +252,7 @@ fn a_signal_is_answered_with_how_far_it_is() {
         let mut said = String::new();
         errors.read_line(&mut said).unwrap();
         let far = said.starts_with(&format!("{}: ", args[0])) && said.contains(" lines, ");
-        assert!(far || said.starts_with("nothing has been read yet"), "{args:?}: {said}");
+        assert!(far || said.starts_with("nothing is being read now"), "{args:?}: {said}");
         if args[0] == "dedup" {
             assert!(said.starts_with("dedup: 2 lines, 4 B in "), "{said}");
         }
@@ -260,4 +260,23 @@ fn a_signal_is_answered_with_how_far_it_is() {
         drop(child.stdin.take());
         assert!(child.wait().unwrap().success(), "{args:?}");
     }
+}
+
+/// Cut off while it is read: what was printed is in the state, and it is told.
+#[test]
+fn a_file_that_becomes_shorter_is_an_error() {
+    let folder = Folder::new();
+    let file = folder.file("log", numbers(0..300_000));
+    let state = folder.path("state");
+    let mut child = start(&["dedup", "-j", "2", "--state", &state, &file]);
+    let mut out = line(&mut child);
+    fs::File::create(&file).unwrap();
+    child.stdout.as_mut().unwrap().read_to_string(&mut out).unwrap();
+    let done = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    assert!(said.contains("cannot read") && said.contains("log"), "{said}");
+    let file = folder.file("log", numbers(0..300_000));
+    let rest = run(&["dedup", "-q", "-p", "1e-6", "--state", &state, &file], "").0;
+    assert!(out + &rest == numbers(0..300_000));
 }

@@ -1,5 +1,5 @@
 use super::*;
-use mayhap::{Blocked, Scalable, Spec, Window};
+use mayhap::{Blocked, Scalable, Spec, Window, Windowed};
 
 #[test]
 fn each_line_passes_as_often_as_it_may() -> anyhow::Result<()> {
