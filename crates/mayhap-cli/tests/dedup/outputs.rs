@@ -284,3 +284,19 @@ fn standard_output_is_none_of_the_inputs() {
     let done = shell("\"$0\" dedup in > in");
     assert_eq!(done.status.code(), Some(2));
 }
+
+/// Not even with --force: the list would be gone.
+#[test]
+fn a_list_is_not_replaced_by_the_filter_made_of_it() {
+    let folder = Folder::new();
+    let (file, other) = (folder.file("list", "a\nb\n"), folder.file("other", "c\n"));
+    for args in [
+        vec!["build", "--force", "-n", "10", "-o", &file, &file],
+        vec!["build", "--force", "-o", &other, "--include", &file, "--exclude", &other],
+        vec!["build", "--force", "--format", "guava", "-n", "10", "-o", &file, &file],
+    ] {
+        let err = refusal(&args);
+        assert!(err.contains("same file") && err.contains("hint: "), "{args:?}: {err}");
+    }
+    assert_eq!((folder.read("list"), folder.read("other")), ("a\nb\n".into(), "c\n".into()));
+}

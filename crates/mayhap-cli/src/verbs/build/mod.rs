@@ -7,6 +7,7 @@ pub(super) mod wish;
 use crate::budget::MaxMemory;
 use crate::clock::now_s;
 use crate::exit::{Exit, refuse};
+use crate::files::Files;
 use crate::fill::{Filled, fill};
 use crate::foreign::{self, FormatArg, MakingArgs, SeedArg};
 use crate::globals::Globals;
@@ -120,6 +121,7 @@ impl Build {
         let is_cascade = self.is_cascade()?;
         let inputs = if is_cascade { Some(Vec::new()) } else { self.keys.inputs() };
         let Some(inputs) = inputs else { return Ok(usage::help("build")) };
+        self.check_files(&inputs)?;
         if self.kind == KindArg::Bitmap {
             self.keys.default_to_integers();
         }
@@ -237,6 +239,15 @@ impl Build {
             strict: self.strict,
         };
         foreign::build(&wish, inputs, &rules, globals)
+    }
+
+    /// A list is never replaced by the filter that is made of it.
+    fn check_files(&self, inputs: &[Input]) -> anyhow::Result<()> {
+        let lists: Vec<Input> = self.lists.paths().cloned().map(Input::from).collect();
+        let files = Files::new().reads(inputs).reads(&lists);
+        let files =
+            if self.is_stdout() { files.writes_stdout() } else { files.writes("-o", &self.output) };
+        files.check()
     }
 
     fn is_stdout(&self) -> bool {
