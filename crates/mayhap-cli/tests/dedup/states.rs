@@ -264,3 +264,25 @@ fn an_exact_state_has_one_writer_at_a_time() {
     assert_eq!(line(&mut second), "b\n");
     assert!(second.wait().unwrap().success());
 }
+
+/// All at once on a state that is not there yet: each line is printed by one of them.
+#[test]
+fn runs_that_begin_a_state_at_once_take_turns() {
+    for exact in [false, true] {
+        let folder = Folder::new();
+        let (state, file) = (folder.path("state"), folder.file("in", lines(0..5_000)));
+        let mut args = vec!["dedup", "-p", "1e-9", "--state", &state, "--wait", &file];
+        if exact {
+            args = vec!["dedup", "--exact", "--state", &state, "--wait", &file];
+        }
+        let runs: Vec<Child> = (0..6).map(|_| start(&args)).collect();
+        let mut printed = String::new();
+        for run in runs {
+            let done = run.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            assert!(done.status.success(), "{said}");
+            printed += &String::from_utf8(done.stdout).unwrap();
+        }
+        assert!(printed == lines(0..5_000), "{exact}: {} lines", printed.lines().count());
+    }
+}

@@ -11,7 +11,7 @@ use super::build::wish::{Span, span};
 use crate::ask::Asking;
 use crate::budget::MaxMemory;
 use crate::clock::now_ms;
-use crate::exit::{Exit, is_broken_pipe, refuse, report};
+use crate::exit::{Exit, hinted, is_broken_pipe, refuse, report};
 use crate::files::Files;
 use crate::filter_file::FilterFile;
 use crate::globals::Globals;
@@ -32,7 +32,7 @@ use mayhap_store::map::Check;
 use output::{InPlace, Output};
 use pass::{End, Pass};
 use seen::{Exact, Filtered, Seen};
-use state::{Found, State};
+use state::{Begun, Found, State};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -79,7 +79,8 @@ pub struct Dedup {
     expect: Option<u64>,
 
     /// Never err: keep 128-bit hashes of all lines, 20 bytes each instead of four. With --state
-    /// they are kept in a file, of 16 bytes each
+    /// they are kept in a file, of 16 bytes each. They have no key: whoever chooses lines can make
+    /// two that share one
     #[arg(long, conflicts_with_all = ["rate", "window"])]
     exact: bool,
 
@@ -89,7 +90,7 @@ pub struct Dedup {
 
     /// Replace each input by its lines that are new, at the end and whole; mode and owner are kept.
     /// A line that was in an earlier input is left out of the later ones. A file that changes
-    /// meanwhile is left alone
+    /// meanwhile, or has no repeats, is left alone; other hard links keep the old lines
     #[arg(long, conflicts_with = "output")]
     in_place: bool,
 
@@ -147,6 +148,19 @@ pub struct Dedup {
 
 impl Dedup {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
+        loop {
+            match self.run_once(globals) {
+                // Nothing was read for good or printed yet: whoever waits has the next turn.
+                Err(error) if error.is::<Begun>() && self.wait.is_some() => {}
+                Err(error) if error.is::<Begun>() => {
+                    return Err(hinted(error, "run it again; --wait waits for the other to end"));
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn run_once(&self, globals: &Globals) -> anyhow::Result<Exit> {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("dedup")) };
         self.check_files(&inputs)?;
         let in_place = if self.in_place { Some(InPlace::new(&inputs)?) } else { None };
@@ -167,7 +181,7 @@ impl Dedup {
                 self.refuse_another_make(&filter)?;
                 filter
             }
-            _ => self.room(&reading, globals)?.filter(&self)?,
+            _ => self.room(&reading, globals)?.filter(self)?,
         };
         let seen = Filtered::new(filter, self.max_memory)?;
         self.pass(seen, state, in_place, &against, &reading, globals)

@@ -14,6 +14,7 @@ use mayhap_store::keys::Rules;
 use mayhap_store::map::Mapped;
 use mayhap_store::memory::Budget;
 use mayhap_store::replace::{Lock, LockError, ReplaceError};
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -29,6 +30,7 @@ pub struct State {
 }
 
 /// What was in the file.
+#[expect(clippy::large_enum_variant, reason = "there is one of them")]
 pub enum Found {
     Filter(AnyFilter),
     Exact(ExactSet),
@@ -88,12 +90,7 @@ impl State {
         if self.lock.is_none() {
             let notes = note(Notes::new().with_created(now_s()), rules)?;
             self.lock = match Lock::create(&self.path, |to| seen.write_to(to, &notes)) {
-                Err(ReplaceError::Exists { path }) => {
-                    return Err(refuse(
-                        format!("another run has just begun the state {}", path.display()),
-                        "run it again; --wait waits for the other to end",
-                    ));
-                }
+                Err(ReplaceError::Exists { path }) => return Err(Begun { path }.into()),
                 lock => Some(lock?),
             };
             self.notes = Some(notes);
@@ -113,6 +110,20 @@ impl State {
         Ok(())
     }
 }
+
+/// Another run has made the state since we looked for it.
+#[derive(Debug)]
+pub struct Begun {
+    path: PathBuf,
+}
+
+impl fmt::Display for Begun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "another run has just begun the state {}", self.path.display())
+    }
+}
+
+impl std::error::Error for Begun {}
 
 fn load_exact(path: &Path, lock: &Lock, budget: Budget) -> anyhow::Result<(ExactSet, Notes)> {
     let name = path.display();

@@ -26,6 +26,20 @@ impl Filtered {
     }
 }
 
+impl Filtered {
+    /// Fails where a growing filter was to grow and could not: the system had no memory left,
+    /// though it was allowed.
+    fn check_grown(&self) -> anyhow::Result<()> {
+        match &self.filter {
+            AnyFilter::Scalable(filter) if filter.is_overfull() => Err(refuse(
+                "the system has no memory for the filter to grow",
+                "free some, or use fewer bits a line: -p with a higher rate in a new state",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Seen for Filtered {
     type Hash = Hash;
     type Task = Hashing;
@@ -126,12 +140,12 @@ impl Seen for Filtered {
                 }
             }
         }
-        Ok(())
+        self.check_grown()
     }
 
     fn insert(&mut self, hashes: &[Hash]) -> anyhow::Result<()> {
         self.filter.insert_batch_at(hashes, now_ms())?;
-        Ok(())
+        self.check_grown()
     }
 
     /// Frozen, because states are kept: the hash moved on by a Weyl step, mixed as SplitMix64
