@@ -84,7 +84,9 @@ impl Change {
 
         let reading = reading(inputs, &rules, globals);
         stop_on_signal(reading.watch());
-        let progress = Progress::of(reading.watch(), verb, false, globals);
+        let doing = verb.split(' ').next().unwrap_or(verb);
+        let doing = if doing == "added" { "add" } else { "remove" };
+        let progress = Progress::of(reading.watch(), doing, false, globals);
         let changed = change(filter, &reading, self.max_memory);
         drop(progress);
         let (filter, tally, no_integers, removed) = changed?;

@@ -1,9 +1,10 @@
 //! How the program ends: grep's three codes, and errors that say what to do.
 
+use crate::print::StdoutError;
 use mayhap_redis::FilterError;
 use mayhap_store::keys::KeysError;
 use std::fmt;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 /// What scripts read: 0 yes, 1 no, 2 trouble.
@@ -17,12 +18,23 @@ pub enum Exit {
     Trouble,
     /// Somebody sent a signal.
     Interrupted,
+    /// Whoever read standard output has gone.
+    BrokenPipe,
 }
 
 impl Exit {
     /// 0 for a yes, 1 for a no.
     pub fn of(yes: bool) -> Exit {
         if yes { Exit::Yes } else { Exit::No }
+    }
+
+    /// The one that is told where there were both: an error hides a no, and a no hides a yes.
+    pub fn worse(self, other: Exit) -> Exit {
+        match (self, other) {
+            (Exit::Yes, other) | (other, Exit::Yes) => other,
+            (Exit::No, other) | (other, Exit::No) => other,
+            (first, _) => first,
+        }
     }
 }
 
@@ -33,6 +45,7 @@ impl From<Exit> for ExitCode {
             Exit::No => 1,
             Exit::Trouble => 2,
             Exit::Interrupted => crate::signals::INTERRUPTED,
+            Exit::BrokenPipe => crate::signals::BROKEN_PIPE,
         })
     }
 }
@@ -80,10 +93,11 @@ pub fn refuse(what: impl fmt::Display, hint: impl Into<String>) -> anyhow::Error
 
 /// The code for what went wrong, after saying it on standard error.
 ///
-/// A reader that has left (`| head`) is told nothing and is no trouble: it had enough.
+/// A reader of standard output that has left (`| head`) is told nothing: it had enough. The code
+/// says that not all was printed, as shells have it for programs that end by SIGPIPE.
 pub fn report(error: &anyhow::Error) -> Exit {
     if is_broken_pipe(error) {
-        return Exit::Yes;
+        return Exit::BrokenPipe;
     }
     crate::print::error(&message(error), hint_of(error).as_deref());
     let cancelled = |error: &KeysError| error.is_cancelled();
@@ -117,8 +131,10 @@ fn hint_of(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(own).or_else(|| error.chain().find_map(crate::hints::hint_for))
 }
 
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+/// Whether standard output has lost its reader. Other pipes and connections that break, to a
+/// server for one, are errors like others.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<StdoutError>());
     causes.any(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
@@ -126,6 +142,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 mod tests {
     use super::*;
     use anyhow::Context;
+    use std::io;
 
     #[test]
     fn a_hint_survives_its_contexts() {
@@ -136,8 +153,11 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_left_is_no_trouble() {
-        let error: anyhow::Result<()> = Err(io::Error::from(ErrorKind::BrokenPipe)).context("out");
-        assert_eq!(report(&error.unwrap_err()), Exit::Yes);
+    fn a_reader_that_left_is_told_apart_from_a_server_that_did() {
+        let broken = || io::Error::from(ErrorKind::BrokenPipe);
+        let stdout: anyhow::Result<()> = Err(crate::print::stdout_error(broken())).context("out");
+        assert_eq!(report(&stdout.unwrap_err()), Exit::BrokenPipe);
+        let server: anyhow::Result<()> = Err(broken()).context("asking a server");
+        assert_eq!(report(&server.unwrap_err()), Exit::Trouble);
     }
 }

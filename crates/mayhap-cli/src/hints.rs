@@ -4,6 +4,7 @@ use mayhap::format::FormatError;
 use mayhap::{MergeError, Refused, SpecError};
 use mayhap_redis::FilterError;
 use mayhap_seen::{RecordError, SeenError};
+use mayhap_store::exact::ExactSet;
 use mayhap_store::keys::KeysError;
 use mayhap_store::map::MapError;
 use mayhap_store::replace::{LockError, ReplaceError};
@@ -77,6 +78,9 @@ fn keys(error: &KeysError) -> Option<String> {
         KeysError::Filter { path } => {
             format!("`mayhap info {}` shows what it is, and `merge` joins filters", path.display())
         }
+        KeysError::ExactState { .. } => {
+            "`mayhap dedup --exact --state` reads it, and `mayhap verify` checks it".to_owned()
+        }
         KeysError::Damaged { .. } => {
             "decompress it yourself to see how far it is whole, or fetch it again".to_owned()
         }
@@ -103,6 +107,9 @@ fn map(error: &MapError) -> Option<String> {
 /// What to do about a file that is no filter, or a damaged one.
 pub fn format(error: &FormatError) -> Option<String> {
     let hint = match error {
+        FormatError::NotOurs { magic } if ExactSet::is_start_of_file(magic) => {
+            "it is an exact state: `mayhap dedup --exact --state` reads it, and `mayhap verify` checks it"
+        }
         FormatError::NotOurs { .. } => {
             "a filter is wanted here: `mayhap build -o FILE LIST` makes one of a list of keys"
         }

@@ -4,7 +4,6 @@ use crate::ask::{Answers, Asking};
 use crate::exit::refuse;
 use crate::globals::Globals;
 use crate::print;
-use anyhow::Context;
 use clap::Args;
 use mayhap_store::exact::{ExactSet, Hashing128};
 use mayhap_store::keys::{Batch, Input, Part, Reading, Rules};
@@ -117,10 +116,13 @@ impl<'a> Printer<'a> {
         }
         self.text.clear();
         self.lay_out(batch, wanted);
+        if !self.text.is_empty() {
+            print::check_stdout()?;
+        }
         let mut out = std::io::stdout().lock();
         out.write_all(&self.text)
             .and_then(|()| if self.globals.line_buffered { out.flush() } else { Ok(()) })
-            .context("writing to standard output")?;
+            .map_err(print::stdout_error)?;
         Ok(ControlFlow::Continue(()))
     }
 
@@ -210,6 +212,6 @@ impl<'a> Printer<'a> {
             }
             return print::out(&format!("{}\n", self.matched));
         }
-        std::io::stdout().flush().context("writing to standard output")
+        std::io::stdout().flush().map_err(print::stdout_error)
     }
 }

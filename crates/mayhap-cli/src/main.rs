@@ -8,7 +8,9 @@ mod ask;
 mod budget;
 mod change;
 mod clock;
+mod closed;
 mod exit;
+mod files;
 mod fill;
 mod filter_file;
 mod foreign;
@@ -39,7 +41,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "mayhap", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit: 0 yes or done, 1 no, 2 trouble, 130 interrupted. `mayhap help VERB` tells more."
+    after_help = "Exit: 0 yes or done, 1 no, 2 error, 130 interrupted, 141 the reader of standard output has gone. `mayhap help VERB` tells more."
 )]
 struct Cli {
     #[command(subcommand)]

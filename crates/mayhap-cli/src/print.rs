@@ -1,12 +1,13 @@
 //! What is shown and where: data on standard output, everything else on standard error.
 
+use crate::exit::hinted;
 use crate::globals::Globals;
 use crate::numbers::grouped;
 use anstyle::{AnsiColor, Style};
-use anyhow::Context;
 use mayhap_store::keys::{Part, Rules, Spelling};
 use serde_json::Value;
-use std::fmt::Display;
+use std::fmt::{self, Display};
+use std::io::{self, Write};
 
 /// For what is wrong.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
@@ -27,7 +28,6 @@ pub fn styled(style: Style, text: impl Display) -> String {
 /// A line on standard error. Where even that cannot be written there is nobody left to tell: the
 /// exit code still says how it went.
 pub fn say(line: impl Display) {
-    use std::io::Write;
     let _ = writeln!(anstream::stderr().lock(), "{line}");
 }
 
@@ -48,11 +48,54 @@ fn with_hint(style: Style, word: &str, what: &str, hint: Option<&str>) {
     }
 }
 
-/// Write a whole text to standard output at once.
+/// Standard output could not be written.
+#[derive(Debug)]
+pub struct StdoutError(io::Error);
+
+impl StdoutError {
+    pub fn kind(&self) -> io::ErrorKind {
+        self.0.kind()
+    }
+}
+
+impl Display for StdoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("writing to standard output")
+    }
+}
+
+impl std::error::Error for StdoutError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+/// Say that it was standard output that could not be written.
+pub fn stdout_error(error: io::Error) -> anyhow::Error {
+    StdoutError(error).into()
+}
+
+/// Fails where the program was started with standard output closed.
+pub fn check_stdout() -> anyhow::Result<()> {
+    if crate::closed::stdout() {
+        let closed = io::Error::other("it is closed");
+        return Err(hinted(stdout_error(closed), "send it to a file or a pipe, or to /dev/null"));
+    }
+    Ok(())
+}
+
+/// Write all of a text to standard output at once.
 pub fn out(text: &str) -> anyhow::Result<()> {
-    use std::io::Write;
+    check_stdout()?;
     let mut to = anstream::stdout().lock();
-    to.write_all(text.as_bytes()).and_then(|()| to.flush()).context("writing to standard output")
+    to.write_all(text.as_bytes()).and_then(|()| to.flush()).map_err(stdout_error)
+}
+
+/// Have `write` write bytes to standard output, all of them before this returns.
+pub fn out_bytes(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+    check_stdout()?;
+    let mut to = io::stdout().lock();
+    write(&mut to).and_then(|()| to.flush()).map_err(stdout_error)
 }
 
 /// Write one JSON value to standard output.

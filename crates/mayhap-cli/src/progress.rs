@@ -1,13 +1,14 @@
-//! How far long work is: on standard error, where that is a terminal, and only once it is long.
+//! How far long work is: on standard error, where that is a terminal, and only once it is long;
+//! and whenever a signal asks.
 
 use crate::globals::Globals;
 use crate::numbers;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mayhap_store::keys::Watch;
 use std::io::IsTerminal;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -15,17 +16,41 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(500);
 const STEP: Duration = Duration::from_millis(100);
 
-/// A bar that is there for as long as this value.
+/// A bar that is there for as long as this value, and the answer to whoever asks by a signal.
 pub struct Progress {
     thread: Option<(Sender<()>, JoinHandle<()>)>,
+    /// What a signal was answered with before.
+    before: Option<Telling>,
+}
+
+/// Says how far something is.
+type Telling = Box<dyn Fn() -> String + Send>;
+
+/// What is under way now.
+static TELLING: Mutex<Option<Telling>> = Mutex::new(None);
+
+/// How far what is under way is, in one line.
+pub fn now() -> String {
+    let telling = TELLING.lock().unwrap_or_else(PoisonError::into_inner);
+    telling.as_ref().map_or_else(|| "nothing is being read now".to_owned(), |telling| telling())
+}
+
+fn tell(telling: Option<Telling>) -> Option<Telling> {
+    std::mem::replace(&mut *TELLING.lock().unwrap_or_else(PoisonError::into_inner), telling)
 }
 
 impl Progress {
     /// Show how far reading is, unless nobody looks. `prints` says that lines go to standard
     /// output meanwhile: if that is a terminal too, they are progress enough.
     pub fn of(watch: &Arc<Watch>, what: &'static str, prints: bool, globals: &Globals) -> Progress {
-        let watch = Arc::clone(watch);
-        Progress::drawn(prints, globals, move |bar: &mut Option<ProgressBar>| {
+        let (watch, told) = (Arc::clone(watch), Arc::clone(watch));
+        let start = Instant::now();
+        let telling = Box::new(move || {
+            let lines = numbers::grouped(told.records());
+            let far = share(told.read_bytes(), told.total_bytes(), start);
+            format!("{what}: {lines} lines, {far}")
+        });
+        Progress::drawn(prints, globals, telling, move |bar: &mut Option<ProgressBar>| {
             draw(bar.get_or_insert_with(|| new_bar(watch.total_bytes(), what)), &watch);
         })
     }
@@ -38,8 +63,11 @@ impl Progress {
         what: &'static str,
         globals: &Globals,
     ) -> Progress {
-        let moved = Arc::clone(moved);
-        Progress::drawn(false, globals, move |bar: &mut Option<ProgressBar>| {
+        let (moved, told) = (Arc::clone(moved), Arc::clone(moved));
+        let start = Instant::now();
+        let telling =
+            Box::new(move || format!("{what}: {}", share(told.load(Relaxed), total, start)));
+        Progress::drawn(false, globals, telling, move |bar: &mut Option<ProgressBar>| {
             let bar = bar.get_or_insert_with(|| new_bar(total, what));
             bar.set_position(moved.load(Relaxed));
             bar.set_message(numbers::bytes(moved.load(Relaxed)));
@@ -50,13 +78,16 @@ impl Progress {
     fn drawn(
         prints: bool,
         globals: &Globals,
+        telling: Telling,
         draw: impl Fn(&mut Option<ProgressBar>) + Send + 'static,
     ) -> Progress {
+        crate::signals::tell_on_signal();
+        let before = tell(Some(telling));
         let unwanted = globals.no_progress || globals.quiet;
         let lines_show = prints && std::io::stdout().is_terminal();
         let shown = std::io::stderr().is_terminal() && !unwanted && !lines_show;
         if !shown {
-            return Progress { thread: None };
+            return Progress { thread: None, before };
         }
         let (end, ended) = channel::<()>();
         let thread = std::thread::spawn(move || {
@@ -71,7 +102,7 @@ impl Progress {
                 bar.finish_and_clear();
             }
         });
-        Progress { thread: Some((end, thread)) }
+        Progress { thread: Some((end, thread)), before }
     }
 }
 
@@ -81,6 +112,20 @@ impl Drop for Progress {
             drop(end);
             _ = thread.join();
         }
+        tell(self.before.take());
+    }
+}
+
+/// `1.20 GB of 4.80 GB (25%) in 3.1 s`.
+fn share(done: u64, total: Option<u64>, start: Instant) -> String {
+    let took = numbers::spoken(start.elapsed());
+    match total {
+        Some(total) => {
+            let percent = 100.0 * done as f64 / total as f64;
+            let (done, total) = (numbers::bytes(done), numbers::bytes(total));
+            format!("{done} of {total} ({percent:.0}%) in {took}")
+        }
+        None => format!("{} in {took}", numbers::bytes(done)),
     }
 }
 

@@ -26,6 +26,11 @@ impl KeyFile {
         self.key_file.is_some()
     }
 
+    /// The file that was named.
+    pub fn named(&self) -> Option<&PathBuf> {
+        self.key_file.as_ref()
+    }
+
     fn path_for(&self, filter: &Path) -> PathBuf {
         let beside = || {
             let mut name = OsString::from(filter);

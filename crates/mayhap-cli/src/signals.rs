@@ -1,9 +1,12 @@
 //! Ctrl-C and its like: stop at the next block, leave old files whole and no half ones behind.
+//! And the signals that ask how far things are.
 
+use crate::print;
+use crate::progress;
 use mayhap_store::keys::Watch;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::thread;
 
 /// Stop this reading when SIGINT, SIGTERM or SIGHUP comes. A second signal ends the process at
@@ -12,6 +15,7 @@ use std::thread;
 /// What whoever started us wants ignored stays ignored: SIGHUP under `nohup`, SIGINT in the
 /// background of a script.
 pub fn stop_on_signal(watch: &Arc<Watch>) {
+    tell_on_signal();
     let heard = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
     // Without a handler signals take their usual course.
     let Ok(mut signals) = Signals::new(heard) else { return };
@@ -27,6 +31,36 @@ pub fn stop_on_signal(watch: &Arc<Watch>) {
     });
 }
 
+/// From now on, say on standard error how far things are whenever SIGUSR1 comes, or SIGINFO
+/// (Ctrl-T) where there is such a signal. Without this SIGUSR1 would end the process.
+pub fn tell_on_signal() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let heard = ASKING.iter().copied().filter(|signal| !is_ignored(*signal));
+        let Ok(mut signals) = Signals::new(heard) else { return };
+        thread::spawn(move || signals.forever().for_each(|_| print::say(progress::now())));
+    });
+}
+
+/// The signals that ask how far things are.
+#[cfg(not(any(
+    target_os = "macos",
+    target_os = "freebsd",
+    target_os = "netbsd",
+    target_os = "openbsd",
+    target_os = "dragonfly"
+)))]
+const ASKING: &[i32] = &[signal_hook::consts::SIGUSR1];
+/// The signals that ask how far things are.
+#[cfg(any(
+    target_os = "macos",
+    target_os = "freebsd",
+    target_os = "netbsd",
+    target_os = "openbsd",
+    target_os = "dragonfly"
+))]
+const ASKING: &[i32] = &[signal_hook::consts::SIGUSR1, signal_hook::consts::SIGINFO];
+
 /// Whether this process was started with the signal ignored. Where the system does not tell, a
 /// hang-up is left to it, as `nohup` would want.
 fn is_ignored(signal: i32) -> bool {
@@ -40,3 +74,5 @@ fn is_ignored(signal: i32) -> bool {
 
 /// The exit code of a run that was interrupted, as shells have it for SIGINT.
 pub const INTERRUPTED: u8 = 130;
+/// The exit code of a run whose reader has gone, as shells have it for SIGPIPE.
+pub const BROKEN_PIPE: u8 = 141;

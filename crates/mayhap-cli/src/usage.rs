@@ -11,10 +11,8 @@ pub fn report(error: &Error) -> Exit {
     let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     let text = error.render();
     if asked {
-        // A reader that has left wants no help.
-        use std::io::Write;
-        _ = write!(anstream::stdout(), "{}", text.ansi());
-        return Exit::Yes;
+        let printed = print::out(&text.ansi().to_string());
+        return printed.map_or_else(|error| crate::exit::report(&error), |()| Exit::Yes);
     }
     print::say(hints(&text.ansi().to_string()).trim_end());
     Exit::Trouble

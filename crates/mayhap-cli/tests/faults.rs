@@ -62,20 +62,18 @@ fn wait_for_lock(folder: &Path, file: &str) {
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_trouble() {
+fn a_reader_that_leaves_is_told_nothing() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
     assert!(run(folder, "build -q -o f -n 10 -", b"ada\n").status.success());
     fs::write(folder.join("list"), b"ada\n".repeat(500_000)).unwrap();
-    for args in
-        ["check f list", "check --mark f list", "check --json f list", "plan -n 5", "info f", "-h"]
-    {
+    for args in ["check f list", "check --mark f list", "check --json f list"] {
         let mut child = mayhap(folder, args).spawn().unwrap();
         let mut stdout = child.stdout.take().unwrap();
         _ = stdout.read(&mut [0; 1]);
         drop(stdout);
         let output = child.wait_with_output().unwrap();
-        assert_eq!((output.status.code(), said(&output)), (Some(0), String::new()), "{args}");
+        assert_eq!((output.status.code(), said(&output)), (Some(141), String::new()), "{args}");
     }
 }
 

@@ -38,8 +38,9 @@ fn strace_works() -> bool {
         .is_ok_and(|s| s.success())
 }
 
-/// The command, and which of the keys in its file are there before and whatever happens.
-fn every_call_fails_once(args: &str, file: &str, before: &str) {
+/// Every such call of the command fails once; each time `look` sees the folder, what the run
+/// printed, and what it said, with the failed calls.
+fn each_call_fails_once(args: &str, before: &str, look: impl Fn(&Path, &Output, &str)) {
     if !strace_works() {
         eprintln!("strace does not work here: not tested");
         return;
@@ -72,20 +73,30 @@ fn every_call_fails_once(args: &str, file: &str, before: &str) {
                 assert!(said.starts_with("error: ") && said.contains("hint: "), "{context}");
             }
             assert!(!said.contains("panicked"), "{context}");
-
-            let verified = mayhap(&folder, &format!("verify {file}"));
-            assert!(verified.status.success(), "{context}{verified:?}");
-            let kept = mayhap(&folder, &format!("check -c {file} old"));
-            assert_eq!(kept.stdout, b"2\n", "{context}");
-            let new = mayhap(&folder, &format!("check -c {file} more")).stdout;
-            assert!(new == b"0\n" || new == b"3\n", "half of it: {context}{new:?}");
-            let mut names: Vec<_> =
-                fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-            names.sort();
-            assert_eq!(names, [file, "more", "old"], "{context}");
+            look(&folder, &output, &context);
         }
     }
     assert!(failures >= 4, "{args}: only {failures} calls failed");
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// The command, and which of the keys in its file are there before and whatever happens.
+fn every_call_fails_once(args: &str, file: &str, before: &str) {
+    each_call_fails_once(args, before, |folder, _, context| {
+        let verified = mayhap(folder, &format!("verify {file}"));
+        assert!(verified.status.success(), "{context}{verified:?}");
+        let kept = mayhap(folder, &format!("check -c {file} old"));
+        assert_eq!(kept.stdout, b"2\n", "{context}");
+        let new = mayhap(folder, &format!("check -c {file} more")).stdout;
+        assert!(new == b"0\n" || new == b"3\n", "half of it: {context}{new:?}");
+        assert_eq!(names(folder), [file, "more", "old"], "{context}");
+    });
 }
 
 #[test]
@@ -108,4 +119,46 @@ fn dedup_with_a_state() {
 #[test]
 fn merge() {
     every_call_fails_once("merge -q --force -o f f f", "f", "build -q -n 100 -p 1e-9 -o f old");
+}
+
+/// Old or new, whole; and a state never has lines that no output has.
+#[test]
+fn dedup_to_a_file_with_an_exact_state() {
+    let before = "dedup -q --exact --state f -o out old";
+    each_call_fails_once("dedup -q --exact --state f -o out more", before, |folder, _, context| {
+        assert!(mayhap(folder, "verify f").status.success(), "{context}");
+        let out = fs::read_to_string(folder.join("out")).unwrap();
+        assert!(out == "ada\nbob\n" || out == "eve\nzoe\n", "{context}{out}");
+        assert_eq!(names(folder), ["f", "more", "old", "out"], "{context}");
+        let left = mayhap(folder, "dedup -q --exact --state f old more").stdout;
+        let left = String::from_utf8(left).unwrap();
+        assert!(
+            left == "eve\nzoe\n" || (left.is_empty() && out == "eve\nzoe\n"),
+            "{context}{left}"
+        );
+    });
+}
+
+#[test]
+fn dedup_with_an_exact_state() {
+    let before = "dedup -q --exact --state f old";
+    each_call_fails_once("dedup -q --exact --state f more", before, |folder, output, context| {
+        assert!(mayhap(folder, "verify f").status.success(), "{context}");
+        assert_eq!(names(folder), ["f", "more", "old"], "{context}");
+        let left = mayhap(folder, "dedup -q --exact --state f old more").stdout;
+        let both = [output.stdout.as_slice(), &left].concat();
+        // Lines may come again, where the state could not be saved. None is lost.
+        assert!(left == b"eve\nzoe\n" || both == b"eve\nzoe\n", "{context}{left:?}");
+    });
+}
+
+#[test]
+fn dedup_in_place() {
+    let before = "dedup -q -o copy more";
+    each_call_fails_once("dedup -q --in-place old more", before, |folder, _, context| {
+        let more = fs::read_to_string(folder.join("more")).unwrap();
+        assert!(more == "eve\nzoe\neve\n" || more == "eve\nzoe\n", "{context}{more}");
+        assert_eq!(fs::read_to_string(folder.join("old")).unwrap(), "ada\nbob\n", "{context}");
+        assert_eq!(names(folder), ["copy", "more", "old"], "{context}");
+    });
 }

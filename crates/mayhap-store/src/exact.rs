@@ -1,5 +1,9 @@
 //! The set that never errs: 128-bit hashes of all keys.
 
+mod state;
+
+pub use state::ExactError;
+
 use crate::keys::Task;
 
 /// Keeps the 128-bit hash of each key, XXH3-128.
@@ -61,6 +65,21 @@ impl ExactSet {
         ExactSet { places, keys: 0, has_zero: false }
     }
 
+    /// As [`with_capacity`](ExactSet::with_capacity); `None` where there is no such memory.
+    pub fn try_with_capacity(keys: usize) -> Option<ExactSet> {
+        let count = keys.checked_add(keys / 4)?.max(FEWEST);
+        let mut places = Vec::new();
+        places.try_reserve_exact(count).ok()?;
+        places.resize(count, 0);
+        Some(ExactSet { places, keys: 0, has_zero: false })
+    }
+
+    /// All hashes, in no order that means anything.
+    pub fn iter(&self) -> impl Iterator<Item = u128> {
+        let zero = self.has_zero.then_some(0);
+        zero.into_iter().chain(self.places.iter().copied().filter(|hash| *hash != 0))
+    }
+
     /// How many hashes are in.
     pub fn keys(&self) -> usize {
         self.keys + usize::from(self.has_zero)
@@ -91,6 +110,29 @@ impl ExactSet {
             std::hint::black_box(touched);
             new.extend(group.iter().map(|hash| self.insert(*hash)));
         }
+    }
+
+    /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
+    pub fn contains_batch(&self, hashes: &[u128], answers: &mut Vec<bool>) {
+        answers.clear();
+        if self.places.is_empty() {
+            answers.extend(hashes.iter().map(|hash| self.contains(*hash)));
+            return;
+        }
+        for group in hashes.chunks(GROUP) {
+            let mut touched = 0;
+            for hash in group {
+                touched ^= self.places[self.first_place(*hash)] as u64;
+            }
+            std::hint::black_box(touched);
+            answers.extend(group.iter().map(|hash| self.contains(*hash)));
+        }
+    }
+
+    /// How many more come in before the array must grow.
+    pub fn room(&self) -> usize {
+        // Fewer than `places_for` would take: it rounds the quarter down.
+        (self.places.len() / 5 * 4).saturating_sub(self.keys)
     }
 
     /// Insert where there is room.
@@ -175,6 +217,9 @@ mod tests {
                 prop_assert_eq!(&new, &want);
                 prop_assert_eq!(ours.keys(), theirs.len());
                 prop_assert!(theirs.iter().all(|hash| ours.contains(*hash)));
+                ours.contains_batch(&hashes, &mut new);
+                prop_assert!(new.iter().all(|known| *known));
+                prop_assert_eq!(ours.iter().collect::<HashSet<_>>(), theirs.clone());
             }
         }
     }

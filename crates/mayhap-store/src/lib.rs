@@ -7,6 +7,7 @@
 //! * [`map`]: filters opened where they lie, without reading them first.
 //! * [`memory`]: how much a filter may take.
 //! * [`exact`]: the set that never errs, for those who can pay for it.
+//! * [`identity`]: which file a name stands for.
 //!
 //! ```
 //! use mayhap::{Blocked, Spec};
@@ -34,6 +35,7 @@
 //! ```
 
 pub mod exact;
+pub mod identity;
 pub mod keys;
 pub mod map;
 pub mod memory;

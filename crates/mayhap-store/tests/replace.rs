@@ -77,7 +77,49 @@ fn a_failed_write_leaves_the_old_file_and_nothing_else() {
 #[cfg(unix)]
 mod unix {
     use super::*;
+    use std::io::Write;
     use std::os::unix::fs::{PermissionsExt, symlink};
+
+    /// What `/dev/stdout` and a shell's `>(…)` are: the link of an open pipe names no path.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_pipe_is_written_to_by_whatever_name() {
+        use std::io::Read;
+        use std::os::fd::AsRawFd;
+        let (mut reader, writer) = io::pipe().unwrap();
+        let path = format!("/proc/self/fd/{}", writer.as_raw_fd());
+        let path = Path::new(&path);
+        replace::check(path, Over::Filters).unwrap();
+        replace::file(path, Over::Filters, |to| to.write_all(b"all of it")).unwrap();
+        drop(writer);
+        let mut read = String::new();
+        reader.read_to_string(&mut read).unwrap();
+        assert_eq!(read, "all of it");
+    }
+
+    /// Nothing happens before the commit, and nothing is left without it.
+    #[test]
+    fn a_pending_file_takes_the_name_when_it_is_committed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o604)).unwrap();
+        symlink("file", &link).unwrap();
+        let mut pending = replace::Pending::begin(&link, Over::Anything).unwrap();
+        pending.write_all(b"new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        drop(pending);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        let mut pending = replace::Pending::begin(&link, Over::Anything).unwrap();
+        pending.write_all(b"new").unwrap();
+        let finished = pending.finish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        finished.commit().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o604);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(replace::Pending::begin(folder.path(), Over::Anything).is_err());
+    }
 
     #[test]
     fn links_are_followed_and_modes_kept() {

@@ -5,9 +5,9 @@ use crate::exit::{Exit, refuse};
 use crate::foreign::{outside, show};
 use crate::globals::Globals;
 use crate::keys::reading;
+use crate::print;
 use crate::progress::Progress;
 use crate::signals::stop_on_signal;
-use anyhow::Context;
 use mayhap::sizing::ClassicShape;
 use mayhap_foreign::{Foreign, Format, KeyType, Making, Options};
 use mayhap_store::keys::{Collecting, Input, Reading, Rules, Tally};
@@ -69,8 +69,7 @@ pub fn build(
     let write = |to: &mut dyn Write| filter.write_as(wish.format, to).map_err(outside);
     let to_stdout = wish.output == Path::new("-");
     if to_stdout {
-        let mut out = std::io::stdout().lock();
-        write(&mut out).and_then(|()| out.flush()).context("writing to standard output")?;
+        print::out_bytes(write)?;
     } else {
         replace::file(wish.output, wish.over, write)?;
     }
@@ -83,7 +82,7 @@ pub fn build(
         to_stdout,
         globals,
     )?;
-    crate::print::unparsed(tally.unparsed, rules, globals);
+    print::unparsed(tally.unparsed, rules, globals);
     let overfull = show::warn_if_overfull(wish.output, filter.as_ref(), globals);
     Ok(if overfull && wish.strict { Exit::Trouble } else { Exit::Yes })
 }

@@ -3,6 +3,7 @@
 use crate::ask::{Asked, Asking};
 use crate::clock::now_ms;
 use crate::exit::{Exit, refuse};
+use crate::files::Files;
 use crate::filter_file::FilterFile;
 use crate::foreign::{ForeignFile, FormatArgs};
 use crate::globals::Globals;
@@ -112,6 +113,8 @@ impl Check {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("check")) };
         self.lines.check_quiet(self.which, globals)?;
+        let files = Files::new().reads(&inputs).reads_path(&self.filter);
+        files.writes_stdout().check()?;
         let check = if self.no_verify { Verification::Header } else { Verification::Everything };
         let paths = std::iter::once(&self.filter).chain(&self.others);
         let filters =

@@ -2,10 +2,9 @@
 
 use crate::Cli;
 use crate::exit::Exit;
-use anyhow::Context;
+use crate::print;
 use clap::{Args, CommandFactory};
 use clap_complete::{Shell, generate};
-use std::io::Write;
 
 /// Print the completion script for a shell
 ///
@@ -23,7 +22,7 @@ impl Completions {
     pub fn run(self) -> anyhow::Result<Exit> {
         let mut script = Vec::new();
         generate(self.shell, &mut Cli::command(), "mayhap", &mut script);
-        std::io::stdout().write_all(&script).context("writing to standard output")?;
+        print::out_bytes(|to| to.write_all(&script))?;
         Ok(Exit::Yes)
     }
 }

@@ -5,7 +5,7 @@ use crate::exit::{Exit, refuse};
 use crate::foreign::{ForeignFile, FormatArgs, VariantArg, formats, outside, show_done};
 use crate::globals::Globals;
 use crate::keys::ForeignKeyArg;
-use anyhow::Context;
+use crate::print;
 use clap::Args;
 use mayhap::format::Notes;
 use mayhap_foreign::{ForeignError, Format, wrap};
@@ -95,8 +95,7 @@ impl Convert {
             .map_err(outside)
         };
         if to_stdout {
-            let mut out = std::io::stdout().lock();
-            write(&mut out).and_then(|()| out.flush()).context("writing to standard output")?;
+            print::out_bytes(write)?;
             return Ok(Exit::Yes);
         }
         replace::file(&self.output, over, write)?;

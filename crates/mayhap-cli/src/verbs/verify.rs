@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 /// Check every byte of filters: checksums, lengths, parameters.
 ///
-/// Exit: 0 if all are whole, 1 if one is damaged or no filter, 2 if one cannot be read. No key
+/// States of `dedup --exact` are checked too. Exit: 0 if all are whole, 1 if one is damaged or no filter, 2 if one cannot be read. No key
 /// file is needed.
 #[derive(Args)]
 pub struct Verify {
@@ -36,11 +36,15 @@ impl Verify {
         }
         let mut exit = Exit::Yes;
         for path in &self.files {
+            if let Some(verified) = exact::verify(path, globals)? {
+                exit = exit.worse(verified);
+                continue;
+            }
             match filter_file::verify(path) {
                 Ok(header) => say(path, &header, globals)?,
                 Err(error) => {
                     let damaged = matches!(error, MapError::Format { .. });
-                    exit = if damaged && exit != Exit::Trouble { Exit::No } else { Exit::Trouble };
+                    exit = exit.worse(if damaged { Exit::No } else { Exit::Trouble });
                     if globals.json {
                         print::out(&format!(
                             "{}\n",
@@ -67,4 +71,61 @@ fn say(path: &std::path::Path, header: &Header, globals: &Globals) -> anyhow::Re
         return Ok(());
     }
     print::out(&format!("{path}: whole: {kind}, {} keys, {}\n", grouped(keys), bytes(size)))
+}
+
+/// States of `dedup --exact`.
+mod exact {
+    use super::*;
+    use mayhap_store::exact::{ExactError, ExactSet};
+    use mayhap_store::memory::Budget;
+    use std::fs::File;
+    use std::io::Read;
+    use std::path::Path;
+
+    /// Verify an exact state; `None` where the file is none, or cannot be opened.
+    pub fn verify(path: &Path, globals: &Globals) -> anyhow::Result<Option<Exit>> {
+        if !path.is_file() || !is_one(path) {
+            return Ok(None);
+        }
+        let read = File::open(path)
+            .map_err(ExactError::from)
+            .and_then(|file| Ok((file.metadata()?.len(), file)))
+            .and_then(|(bytes, file)| {
+                Ok((ExactSet::read_from(&file, Budget::default())?.0, bytes))
+            });
+        let name = path.display();
+        match read {
+            Ok((set, size)) => {
+                let keys = set.keys() as u64;
+                if globals.json {
+                    let value = json!({"file": name.to_string(), "ok": true, "kind": "exact", "keys": keys, "bytes": size});
+                    print::out(&format!("{value}\n"))?;
+                } else if !globals.quiet {
+                    print::out(&format!(
+                        "{name}: whole: exact, {} keys, {}\n",
+                        grouped(keys),
+                        bytes(size)
+                    ))?;
+                }
+                Ok(Some(Exit::Yes))
+            }
+            Err(error) => {
+                let unread = matches!(error, ExactError::Read(_) | ExactError::Memory(_));
+                let why = format!("{name}: {error}");
+                if globals.json {
+                    let value = json!({"file": name.to_string(), "ok": false, "why": why});
+                    print::out(&format!("{value}\n"))?;
+                } else if !globals.quiet {
+                    print::error(&why, None);
+                }
+                Ok(Some(if unread { Exit::Trouble } else { Exit::No }))
+            }
+        }
+    }
+
+    fn is_one(path: &Path) -> bool {
+        let mut start = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(8).read_to_end(&mut start));
+        read.is_ok() && ExactSet::is_start_of_file(&start)
+    }
 }

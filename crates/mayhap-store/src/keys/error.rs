@@ -28,6 +28,12 @@ pub enum KeysError {
         /// Which input.
         path: PathBuf,
     },
+    /// A set of exact hashes, where the keys themselves are wanted.
+    #[error("{} is an exact state, not a list of keys: keys cannot be read back from it", path.display())]
+    ExactState {
+        /// Which input.
+        path: PathBuf,
+    },
     /// Reading broke off.
     #[error("cannot read {} past byte {at}: {error}", path.display())]
     Read {
@@ -86,6 +92,7 @@ impl KeysError {
             KeysError::Open { path, .. }
             | KeysError::Directory { path }
             | KeysError::Filter { path }
+            | KeysError::ExactState { path }
             | KeysError::Read { path, .. }
             | KeysError::Damaged { path, .. }
             | KeysError::NoColumn { path, .. }

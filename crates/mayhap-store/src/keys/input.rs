@@ -1,6 +1,7 @@
 //! Where keys come from: files and standard input, compressed or not.
 
 use super::{KeysError, Watch};
+use crate::exact::ExactSet;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
@@ -83,6 +84,9 @@ impl Input {
             .map_err(|error| raw.stop.or(KeysError::Read { path: path(), at: 0, error }))?;
         if start.starts_with(FILTER_MAGIC) {
             return Err(KeysError::Filter { path: path() });
+        }
+        if ExactSet::is_start_of_file(&start) {
+            return Err(KeysError::ExactState { path: path() });
         }
         let codec = Codec::of(&start);
         let bytes = Cursor::new(start).chain(raw);

@@ -87,6 +87,7 @@ impl Spans {
             let read = read.map_err(|error| trouble(&self.path, at, error))?;
             text.took(read);
             if read == 0 {
+                self.check_length(at)?;
                 self.at += text.bytes().len() as u64;
                 return Ok(false);
             }
@@ -100,6 +101,15 @@ impl Spans {
             }
             searched = text.bytes().len();
         }
+    }
+}
+
+impl Spans {
+    /// Fails where the file ends before what was read of it: an end that was cut off is none.
+    fn check_length(&self, at: u64) -> Result<(), KeysError> {
+        let cut = self.file.metadata().is_ok_and(|data| data.is_file() && data.len() < at);
+        let shorter = || io::Error::new(io::ErrorKind::UnexpectedEof, "it has become shorter");
+        if cut { Err(trouble(&self.path, at, shorter())) } else { Ok(()) }
     }
 }
 

@@ -6,14 +6,15 @@
 //! for one, leaves the old file as it was and the temporary one removed.
 
 mod lock;
+mod pending;
 
 pub(crate) use lock::open_regular;
 pub use lock::{Lock, LockError};
+pub use pending::{Finished, Pending};
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// What may be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,26 +37,27 @@ pub fn file(
     over: Over,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), ReplaceError> {
-    let path = follow(path)?;
-    if let Some(mut special) = special_file(&path)? {
-        let trouble = |error| ReplaceError::Write { path: path.clone(), error };
+    let followed = follow(path)?;
+    if let Some(mut special) = special_file(path)? {
+        let trouble = |error| ReplaceError::Write { path: path.to_owned(), error };
         return write(&mut special).and_then(|()| special.flush()).map_err(trouble);
     }
-    put(&path, over, write, |_| Ok(())).map(drop)
+    put(&followed, over, write, |_| Ok(())).map(drop)
 }
 
 /// Fails where [`file()`] would, because of what is there: to be asked before long work.
 pub fn check(path: &Path, over: Over) -> Result<(), ReplaceError> {
-    let path = follow(path)?;
-    if let Some(old) = metadata(&path)? {
+    let followed = follow(path)?;
+    if let Some(old) = metadata(path)? {
         if old.is_dir() {
-            return Err(ReplaceError::Directory { path });
+            return Err(ReplaceError::Directory { path: path.to_owned() });
         }
         if old.is_file() {
-            return may_replace(&path, over);
+            return may_replace(path, over);
         }
         return Ok(());
     }
+    let path = followed;
     let folder = folder_of(&path);
     match fs::metadata(folder) {
         Ok(data) if data.is_dir() => Ok(()),
@@ -64,51 +66,22 @@ pub fn check(path: &Path, over: Over) -> Result<(), ReplaceError> {
     }
 }
 
-/// The new file under the name of the old. `ready` sees it before it has the name.
+/// The new file under the name of the old. `ready` sees it before it has the name: a lock taken
+/// there belongs to the open file, which the copy that is returned shares.
 fn put(
     path: &Path,
     over: Over,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ready: impl FnOnce(&File) -> io::Result<()>,
 ) -> Result<File, ReplaceError> {
+    let mut pending = Pending::at(path.to_owned(), over)?;
     let trouble = |error| ReplaceError::Write { path: path.to_owned(), error };
-    let old = metadata(path)?;
-    if old.is_some() {
-        may_replace(path, over)?;
-    }
-    let folder = folder_of(path);
-    let mut temp = temp_file(path, folder).map_err(trouble)?;
-    write(temp.as_file_mut()).map_err(trouble)?;
-    if let Some(old) = &old {
-        take_over(temp.as_file(), old).map_err(trouble)?;
-    }
-    temp.as_file().sync_all().map_err(trouble)?;
-    ready(temp.as_file()).map_err(trouble)?;
-    let file = match over {
-        Over::Nothing => temp.persist_noclobber(path),
-        Over::Filters | Over::Anything => temp.persist(path),
-    };
-    let file = file.map_err(|failed| match failed.error.kind() {
-        io::ErrorKind::AlreadyExists => ReplaceError::Exists { path: path.to_owned() },
-        _ => trouble(failed.error),
-    })?;
-    sync_folder(folder).map_err(trouble)?;
+    write(&mut pending).map_err(trouble)?;
+    let file = pending.file().try_clone().map_err(trouble)?;
+    let finished = pending.finish()?;
+    ready(&file).map_err(trouble)?;
+    finished.commit()?;
     Ok(file)
-}
-
-fn temp_file(path: &Path, folder: &Path) -> io::Result<NamedTempFile> {
-    let mut prefix = std::ffi::OsString::from(".");
-    prefix.push(path.file_name().unwrap_or_default());
-    prefix.push(".");
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As of any new file: the umask takes away what the user wants taken away.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
 }
 
 /// Mode and owner of the file that is replaced.
@@ -165,8 +138,10 @@ fn metadata(path: &Path) -> Result<Option<Metadata>, ReplaceError> {
     }
 }
 
-/// A pipe or a device, opened for writing.
-fn special_file(path: &Path) -> Result<Option<File>, ReplaceError> {
+/// A pipe or a device of this name, opened for writing: such a thing is written to as it is, never
+/// replaced. `None` where the name is free or that of a regular file. Links are followed by the
+/// system: those of `/proc/self/fd` to a pipe name no path.
+pub fn special_file(path: &Path) -> Result<Option<File>, ReplaceError> {
     match metadata(path)? {
         Some(data) if data.is_dir() => Err(ReplaceError::Directory { path: path.to_owned() }),
         Some(data) if !data.is_file() => File::options()
@@ -179,7 +154,7 @@ fn special_file(path: &Path) -> Result<Option<File>, ReplaceError> {
 }
 
 /// The file a name stands for, however many links lead to it, be it there or not.
-fn follow(path: &Path) -> Result<PathBuf, ReplaceError> {
+pub(crate) fn follow(path: &Path) -> Result<PathBuf, ReplaceError> {
     const MOST_LINKS: usize = 40;
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -191,7 +166,7 @@ fn follow(path: &Path) -> Result<PathBuf, ReplaceError> {
     Err(ReplaceError::Write { path, error: io::Error::other("too many symbolic links") })
 }
 
-fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
         Some(folder) => folder,

@@ -59,6 +59,11 @@ enum FirstLayer {
 }
 
 impl Lists {
+    /// The files of all lists.
+    pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.include.iter().chain(&self.exclude)
+    }
+
     /// Whether lists were named at all.
     pub fn are_named(&self) -> bool {
         !self.include.is_empty() || !self.exclude.is_empty() || self.prefer.is_some()

@@ -7,6 +7,7 @@ pub(super) mod wish;
 use crate::budget::MaxMemory;
 use crate::clock::now_s;
 use crate::exit::{Exit, refuse};
+use crate::files::Files;
 use crate::fill::{Filled, fill};
 use crate::foreign::{self, FormatArg, MakingArgs, SeedArg};
 use crate::globals::Globals;
@@ -14,6 +15,7 @@ use crate::keys::{KeyArgs, is_reserved, note, reading};
 use crate::kind::{GENERATIONS, KindArg};
 use crate::numbers;
 use crate::outcome::Outcome;
+use crate::print;
 use crate::progress::Progress;
 use crate::secret::KeyFile;
 use crate::signals::stop_on_signal;
@@ -26,7 +28,7 @@ use mayhap::{AnyFilter, Native};
 use mayhap_foreign::Format;
 use mayhap_store::keys::{Input, Reading};
 use mayhap_store::replace::{self, Over};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use wish::Wish;
@@ -119,6 +121,7 @@ impl Build {
         let is_cascade = self.is_cascade()?;
         let inputs = if is_cascade { Some(Vec::new()) } else { self.keys.inputs() };
         let Some(inputs) = inputs else { return Ok(usage::help("build")) };
+        self.check_files(&inputs)?;
         if self.kind == KindArg::Bitmap {
             self.keys.default_to_integers();
         }
@@ -238,6 +241,15 @@ impl Build {
         foreign::build(&wish, inputs, &rules, globals)
     }
 
+    /// A list is never replaced by the filter that is made of it.
+    fn check_files(&self, inputs: &[Input]) -> anyhow::Result<()> {
+        let lists: Vec<Input> = self.lists.paths().cloned().map(Input::from).collect();
+        let files = Files::new().reads(inputs).reads(&lists);
+        let files =
+            if self.is_stdout() { files.writes_stdout() } else { files.writes("-o", &self.output) };
+        files.check()
+    }
+
     fn is_stdout(&self) -> bool {
         self.output == Path::new("-")
     }
@@ -291,9 +303,7 @@ impl Build {
 /// The filter into its file, or out.
 fn write(path: &Path, over: Over, filter: &AnyFilter, notes: &Notes) -> anyhow::Result<()> {
     if path == Path::new("-") {
-        let mut out = std::io::stdout().lock();
-        let written = filter.write_to(&mut out, notes).and_then(|()| out.flush());
-        return written.context("writing to standard output");
+        return print::out_bytes(|to| filter.write_to(to, notes));
     }
     Ok(replace::file(path, over, |to| filter.write_to(to, notes))?)
 }

@@ -1,5 +1,6 @@
 //! `mayhap dedup [INPUT…]`.
 
+mod output;
 mod pass;
 mod room;
 mod seen;
@@ -10,11 +11,13 @@ use super::build::wish::{Span, span};
 use crate::ask::Asking;
 use crate::budget::MaxMemory;
 use crate::clock::now_ms;
-use crate::exit::{Exit, refuse};
+use crate::exit::{Exit, hinted, is_broken_pipe, refuse, report};
+use crate::files::Files;
 use crate::filter_file::FilterFile;
 use crate::globals::Globals;
 use crate::keys::{KeyArgs, reading};
-use crate::numbers;
+use crate::numbers::{self, grouped, percent, spoken};
+use crate::outcome::rate_now;
 use crate::print;
 use crate::progress::Progress;
 use crate::secret::KeyFile;
@@ -23,24 +26,48 @@ use crate::usage;
 use anyhow::Context;
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
+use mayhap::AnyFilter;
 use mayhap_store::keys::{Input, KeysError, Reading, Rules};
 use mayhap_store::map::Check;
-use pass::Pass;
+use output::{InPlace, Output};
+use pass::{End, Pass};
 use seen::{Exact, Filtered, Seen};
-use state::State;
+use state::{Begun, Found, State};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The chance to take a new line for a repeat, unless said otherwise.
 const RATE: f64 = 1e-6;
 
+const AFTER_HELP: &str = "\
+EXAMPLES:
+  mayhap dedup urls.txt > new.txt           first occurrences, in order
+  mayhap dedup --in-place urls.txt          the file itself, replaced in one step
+  crawl | mayhap dedup --state seen.may     only what no run before has printed
+  mayhap dedup --exact --state seen.max -o new.txt urls.txt
+  kill -USR1 PID                            how far a running one is
+
+EXIT STATUS:
+  0    all lines were read, and what is new was written
+  2    an error, told on standard error; the state has the lines that were printed, no others
+  130  interrupted by a signal; the state has the lines that were printed
+  141  whoever read standard output has gone, as with `| head`; the state has the lines that were
+       printed. Nothing is said, as shells have it for SIGPIPE
+With -o and --in-place nothing is printed before the end: unless it ends with 0, the files and the
+state are as they were.";
+
 /// Print each line the first time it is seen.
 ///
 /// Lines are printed as they came and in their order. No line is printed twice. A new line is
 /// taken for a repeat with at most the chance given by --rate, one in a million; the summary says
-/// what that may have cost, and --exact makes it never.
+/// what that may have cost, and --exact makes it never. What would exceed that chance, a state
+/// that is full for one, ends with an error before it does.
+///
+/// Files are written whole or not at all (-o, --in-place, --dupes, --state), pipes and devices as
+/// lines come. A file cannot be read and written at once, whatever names it has.
 #[derive(Args)]
+#[command(after_long_help = AFTER_HELP)]
 pub struct Dedup {
     /// The chance to take a new line for a repeat [default: 1e-6]
     #[arg(short = 'p', long, value_name = "RATE", value_parser = numbers::rate)]
@@ -51,11 +78,24 @@ pub struct Dedup {
     #[arg(short = 'n', long = "keys", value_name = "KEYS", value_parser = numbers::count)]
     expect: Option<u64>,
 
-    /// Never err: keep 128-bit hashes of all lines, 20 bytes each instead of four
+    /// Never err: keep 128-bit hashes of all lines, 20 bytes each instead of four. With --state
+    /// they are kept in a file, of 16 bytes each. They have no key: whoever chooses lines can make
+    /// two that share one
     #[arg(long, conflicts_with_all = ["rate", "window"])]
     exact: bool,
 
-    /// Remember what was seen from run to run in this filter; made if it is not there
+    /// Write the lines to this file, not to standard output. A file is replaced whole, at the end
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Replace each input by its lines that are new, at the end and whole; mode and owner are kept.
+    /// A line that was in an earlier input is left out of the later ones. A file that changes
+    /// meanwhile, or has no repeats, is left alone; other hard links keep the old lines
+    #[arg(long, conflicts_with = "output")]
+    in_place: bool,
+
+    /// Remember what was seen from run to run in this filter; made if it is not there. It grows;
+    /// one made by `build` that cannot grow ends the run with an error when it is full
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
 
@@ -68,7 +108,7 @@ pub struct Dedup {
     #[arg(value_parser = numbers::duration)]
     wait: Option<Option<Duration>>,
 
-    /// Write the repeats to this file
+    /// Write the repeats to this file too. A file is replaced whole, at the end
     #[arg(long, value_name = "FILE", conflicts_with = "invert")]
     dupes: Option<PathBuf>,
 
@@ -86,7 +126,9 @@ pub struct Dedup {
     max_repeat: u32,
 
     /// Forget: a line is a repeat only within the last so many distinct lines (10M), or within
-    /// such a time (1h) after it last came; a time needs -n, the distinct lines to expect in it
+    /// such a time (1h) after it last came; a time needs -n, the distinct lines to expect in it.
+    /// Lines are forgotten a quarter of the window at a time: 10M means at least 10M lines and at
+    /// most 12.5M, 1h at least an hour and at most 75 minutes
     #[arg(long, value_name = "KEYS|TIME", value_parser = span)]
     window: Option<Span>,
 
@@ -106,35 +148,93 @@ pub struct Dedup {
 
 impl Dedup {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
-        let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("dedup")) };
-        if self.exact && self.state.is_some() {
-            return Err(refuse(
-                "--exact remembers for one run only, and no file keeps what it knows",
-                "leave out --exact: a state with -p 1e-12 errs once in a million million lines",
-            ));
+        loop {
+            match self.run_once(globals) {
+                // Nothing was read for good or printed yet: whoever waits has the next turn.
+                Err(error) if error.is::<Begun>() && self.wait.is_some() => {}
+                Err(error) if error.is::<Begun>() => {
+                    return Err(hinted(error, "run it again; --wait waits for the other to end"));
+                }
+                done => return done,
+            }
         }
+    }
+
+    fn run_once(&self, globals: &Globals) -> anyhow::Result<Exit> {
+        let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("dedup")) };
+        self.check_files(&inputs)?;
+        let in_place = if self.in_place { Some(InPlace::new(&inputs)?) } else { None };
         let against = self.open_against()?;
         let mut state = self.open_state()?;
         let rules = self.rules(&against, state.as_ref())?;
         let reading = reading(inputs, &rules, globals);
         stop_on_signal(reading.watch());
         if self.exact {
-            let room = self.room(&reading, globals)?;
-            let seen = Exact::new(room.keys(), self.max_memory)?;
-            return self.pass(seen, None, &against, &reading, globals);
+            let seen = match state.as_mut().and_then(State::take) {
+                Some(Found::Exact(set)) => Exact::from_set(set, self.max_memory),
+                _ => Exact::new(self.room(&reading, globals)?.keys(), self.max_memory)?,
+            };
+            return self.pass(seen, state, in_place, &against, &reading, globals);
         }
-        let filter = match state.as_mut().and_then(State::take_filter) {
-            Some(filter) => {
-                self.refuse_another_rate(filter.fpr())?;
+        let filter = match state.as_mut().and_then(State::take) {
+            Some(Found::Filter(filter)) => {
+                self.refuse_another_make(&filter)?;
                 filter
             }
-            None => self.room(&reading, globals)?.filter(&self)?,
+            _ => self.room(&reading, globals)?.filter(self)?,
         };
-        if let Some(state) = &mut state {
-            state.create(&filter, &rules)?;
-        }
         let seen = Filtered::new(filter, self.max_memory)?;
-        self.pass(seen, state, &against, &reading, globals)
+        self.pass(seen, state, in_place, &against, &reading, globals)
+    }
+
+    /// Nothing that is read may be written over, and no file be two outputs; and what cannot be
+    /// opened is told before anything is made or changed.
+    fn check_files(&self, inputs: &[Input]) -> anyhow::Result<()> {
+        let mut files = Files::new();
+        if self.in_place {
+            for input in inputs {
+                files = files.writes("--in-place", input.path());
+            }
+        } else {
+            files = files.reads(inputs);
+        }
+        for path in self.against.iter().chain(self.key_file.named()) {
+            files = files.reads_path(path);
+        }
+        let flags = [("--output", self.output()), ("--dupes", self.dupes.as_deref())];
+        for (flag, path) in flags.into_iter().chain([("--state", self.state.as_deref())]) {
+            files = path.into_iter().fold(files, |files, path| files.writes(flag, path));
+        }
+        if self.output().is_none() && !self.in_place {
+            files = files.writes_stdout();
+        }
+        files.check()?;
+        for input in inputs.iter().filter(|input| input.is_rereadable()) {
+            let path = input.path();
+            std::fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// The file that lines go to; `-` is standard output.
+    fn output(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| *path != Path::new("-"))
+    }
+
+    fn open_output(&self, in_place: Option<InPlace>) -> anyhow::Result<Output> {
+        let output = match (in_place, self.output()) {
+            (Some(files), _) => Output::InPlace(files),
+            (None, Some(path)) => Output::open(path)?,
+            (None, None) => Output::stdout()?,
+        };
+        if self.save_every.is_some() && !output.is_stream() {
+            return Err(refuse(
+                "--save-every: the lines are in no file before the end, and a state saved before \
+                 would have lines that a crash could lose",
+                "leave out --save-every, or send the lines to standard output",
+            ));
+        }
+        Ok(output)
     }
 
     fn rate(&self) -> f64 {
@@ -152,7 +252,8 @@ impl Dedup {
             None => Duration::ZERO,
             Some(time) => time.unwrap_or(Duration::MAX),
         };
-        State::open(path, patience, &self.key_file, self.max_memory.budget()).map(Some)
+        let budget = self.max_memory.budget();
+        State::open(path, patience, self.exact, &self.key_file, budget).map(Some)
     }
 
     /// What of a line is the key: as the files say that there are, and they must agree.
@@ -161,7 +262,7 @@ impl Dedup {
         let others = against.iter().map(|filter| (filter.path.as_path(), &filter.header.notes));
         let mut all = state.into_iter().chain(others);
         let of = |(path, notes)| {
-            self.keys.rules_of(notes).with_context(|| std::path::Path::display(path).to_string())
+            self.keys.rules_of(notes).with_context(|| Path::display(path).to_string())
         };
         let Some(first) = all.next() else { return self.keys.rules() };
         let rules = of(first)?;
@@ -180,28 +281,81 @@ impl Dedup {
         Ok(rules)
     }
 
-    /// A state keeps the rate it was made with.
-    fn refuse_another_rate(&self, made_for: f64) -> anyhow::Result<()> {
-        match self.rate {
-            Some(rate) if rate != made_for => Err(refuse(
+    /// A state keeps the rate and the window it was made with, and must be able to keep the rate.
+    fn refuse_another_make(&self, state: &AnyFilter) -> anyhow::Result<()> {
+        let made_for = state.fpr();
+        if let Some(rate) = self.rate.filter(|rate| *rate != made_for) {
+            return Err(refuse(
                 format!("the state was made for a rate of {made_for}, not {rate}"),
                 "leave out -p, or begin a new state",
-            )),
-            _ => Ok(()),
+            ));
         }
+        if let Some(asked) = self.window {
+            let found = match state {
+                AnyFilter::Windowed(window) => match window.window().ticks() {
+                    Some(ms) => Some(Span::Time(Duration::from_millis(ms))),
+                    None => Some(Span::Keys(window.spec().capacity())),
+                },
+                _ => None,
+            };
+            if found != Some(asked) {
+                let found = found.map_or_else(
+                    || format!("without a window ({})", state.kind()),
+                    |found| format!("with a window of {}", spoken_span(found)),
+                );
+                return Err(refuse(
+                    format!("the state was made {found}, not of {}", spoken_span(asked)),
+                    "leave out --window, or begin a new state",
+                ));
+            }
+        }
+        if let (AnyFilter::Windowed(window), Some(expect)) = (state, self.expect) {
+            let made_for = window.spec().capacity();
+            if window.window().ticks().is_some() && expect > made_for {
+                return Err(refuse(
+                    format!(
+                        "the state was made for {} lines within its window, not {}",
+                        grouped(made_for),
+                        grouped(expect)
+                    ),
+                    "leave out -n, or begin a new state",
+                ));
+            }
+        }
+        let now = rate_now(state);
+        // A window may be crowded now and have room again in a while: it is asked when lines come.
+        if now > 1.1 * made_for && !matches!(state, AnyFilter::Windowed(_)) {
+            return Err(refuse(
+                format!(
+                    "the state is overfull: {} of new lines would be taken for repeats, {} was \
+                     asked for when it was made",
+                    percent(now),
+                    percent(made_for)
+                ),
+                "begin a new state; --against OLD would go on taking new lines for repeats as often",
+            ));
+        }
+        Ok(())
     }
 
     /// Read everything, print what is new, remember it, and sum up.
     fn pass<S: Seen>(
         &self,
         seen: S,
-        state: Option<State>,
+        mut state: Option<State>,
+        in_place: Option<InPlace>,
         against: &[FilterFile],
         reading: &Reading,
         globals: &Globals,
     ) -> anyhow::Result<Exit> {
         let start = Instant::now();
-        let mut pass = Pass::new(self, seen, state, reading.inputs())?;
+        let output = self.open_output(in_place)?;
+        let dupes = self.dupes.as_deref().map(Output::open).transpose()?;
+        if let Some(state) = &mut state {
+            state.create(&seen, reading.rules())?;
+        }
+        let delimiter = reading.rules().framing.delimiter;
+        let mut pass = Pass::new(self, seen, state, output, dupes, delimiter);
         let task = (pass.task(), Asking::new(against, None, now_ms()));
         let progress = Progress::of(reading.watch(), "dedup", true, globals);
         let read = match self.save_every {
@@ -213,12 +367,23 @@ impl Dedup {
             }),
         };
         drop(progress);
-        // What was printed is remembered, even if there was trouble with what came after it.
-        if read.is_ok() || read.as_ref().is_err_and(anyhow::Error::is::<KeysError>) {
-            pass.finish()?;
-        }
         let interrupted = read.as_ref().is_err_and(is_cancelled);
-        if read.is_ok() || interrupted {
+        let end = match &read {
+            Ok(_) => End::Whole,
+            Err(error) if interrupted || is_broken_pipe(error) => End::CutShort,
+            Err(_) => End::Failed,
+        };
+        if let Err(kept) = pass.finish(end) {
+            return match read {
+                Err(error) if end == End::Failed => {
+                    let exit = report(&error);
+                    report(&kept);
+                    Ok(exit)
+                }
+                _ => Err(kept),
+            };
+        }
+        if end == End::Whole || interrupted || pass.is_full() {
             let unparsed = read.as_ref().map_or(0, |tally| tally.unparsed);
             pass.summary(against, start.elapsed()).say(self.stats, globals);
             print::unparsed(unparsed, reading.rules(), globals);
@@ -231,8 +396,10 @@ fn is_cancelled(error: &anyhow::Error) -> bool {
     error.downcast_ref::<KeysError>().is_some_and(KeysError::is_cancelled)
 }
 
-/// Whether a file to be written is one that is read.
-fn is_input(path: &std::path::Path, inputs: &[Input]) -> bool {
-    let Ok(file) = path.canonicalize() else { return false };
-    inputs.iter().any(|input| input.path().canonicalize().is_ok_and(|input| input == file))
+/// A window as people write it.
+fn spoken_span(span: Span) -> String {
+    match span {
+        Span::Keys(keys) => format!("{} lines", grouped(keys)),
+        Span::Time(time) => spoken(time),
+    }
 }

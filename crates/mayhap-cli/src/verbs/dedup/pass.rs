@@ -1,17 +1,14 @@
 //! Batch by batch: what is new goes out, and is remembered.
 
-use super::seen::Seen;
+use super::Dedup;
+use super::output::{BrokeOff, Output};
+use super::seen::{Draft, Seen};
 use super::state::State;
 use super::summary::Summary;
-use super::{Dedup, is_input};
 use crate::ask::Answers;
-use crate::exit::refuse;
 use crate::filter_file::FilterFile;
-use anyhow::Context;
-use mayhap_store::keys::{Batch, Input, Task};
-use std::fs::File;
-use std::io::Write;
-use std::ops::ControlFlow;
+use mayhap_store::keys::{Batch, Task};
+use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
 /// The work between reading and the end.
@@ -22,12 +19,27 @@ pub struct Pass<'a, S> {
     saved: Instant,
     /// Whether more is known than was saved.
     dirty: bool,
-    dupes: Option<File>,
+    /// Whether it ended because there was no room for more.
+    full: bool,
+    output: Option<Output>,
+    dupes: Option<Output>,
+    delimiter: u8,
     lines: u64,
     passed: u64,
     /// Kept from batch to batch for their memory.
     new: Vec<bool>,
     text: Vec<u8>,
+}
+
+/// How reading ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With the last line.
+    Whole,
+    /// Because somebody had enough: by a signal, or by closing the pipe that lines went to.
+    CutShort,
+    /// Because it could not go on.
+    Failed,
 }
 
 /// What is kept of a block: hashes, and what is known of its keys from elsewhere.
@@ -38,20 +50,25 @@ impl<'a, S: Seen> Pass<'a, S> {
         dedup: &'a Dedup,
         seen: S,
         state: Option<State>,
-        inputs: &[Input],
-    ) -> anyhow::Result<Pass<'a, S>> {
-        let create = |path: &std::path::PathBuf| {
-            if is_input(path, inputs) {
-                return Err(refuse(
-                    format!("{} is read, and the repeats would be written over it", path.display()),
-                    "name another file with --dupes",
-                ));
-            }
-            File::create(path).with_context(|| format!("cannot write {}", path.display()))
-        };
-        let dupes = dedup.dupes.as_ref().map(create).transpose()?;
-        let (saved, new, text) = (Instant::now(), Vec::new(), Vec::new());
-        Ok(Pass { dedup, seen, state, saved, dirty: false, dupes, lines: 0, passed: 0, new, text })
+        output: Output,
+        dupes: Option<Output>,
+        delimiter: u8,
+    ) -> Pass<'a, S> {
+        Pass {
+            dedup,
+            seen,
+            state,
+            saved: Instant::now(),
+            dirty: false,
+            full: false,
+            output: Some(output),
+            dupes,
+            delimiter,
+            lines: 0,
+            passed: 0,
+            new: Vec::new(),
+            text: Vec::new(),
+        }
     }
 
     /// What is to be kept of each key.
@@ -59,57 +76,130 @@ impl<'a, S: Seen> Pass<'a, S> {
         self.seen.task()
     }
 
+    /// Whether it ended because there was no room for more.
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
     /// The next lines.
     pub fn take(&mut self, batch: &mut Batch<Kept<S>>) -> anyhow::Result<ControlFlow<()>> {
         let (hashes, known) = &batch.out;
-        self.seen.insert_times(hashes, self.dedup.max_repeat, &mut self.new)?;
-        for (new, known) in self.new.iter_mut().zip(known.any()) {
-            *new &= !known;
+        let (lines, times) = (hashes.len(), self.dedup.max_repeat);
+        let most = (lines as u64).saturating_mul(times.into());
+        if self.state.is_none() && self.seen.room(most) >= most {
+            // Nothing outlasts the run, so what is remembered may be ahead of what was printed.
+            self.seen.insert_times(hashes, times, &mut self.new)?;
+            hide(&mut self.new, known.any(), 0);
+            self.count(lines);
+            self.print(batch, 0..lines).map_err(|(_, error)| error)?;
+            self.set_aside(batch, 0..lines)?;
+            return Ok(ControlFlow::Continue(()));
         }
-        self.lines += self.new.len() as u64;
-        self.passed += self.new.iter().map(|new| u64::from(*new)).sum::<u64>();
-        self.dirty = true;
-        self.print(batch)?;
+        let mut at = 0;
+        while at < lines {
+            let end = at.saturating_add(self.seen.stride(times)).min(lines);
+            self.take_some(batch, at..end)?;
+            at = end;
+        }
         self.save_if_due()?;
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Some lines, of which exactly those are remembered that were printed: whatever breaks off in
+    /// between, none is lost and none comes again.
+    fn take_some(&mut self, batch: &Batch<Kept<S>>, lines: Range<usize>) -> anyhow::Result<()> {
+        let (hashes, known) = (&batch.out.0[lines.clone()], batch.out.1.any());
+        let most = (hashes.len() as u64).saturating_mul(self.dedup.max_repeat.into());
+        let room = self.seen.room(most);
+        let Draft { new, inserts } = self.seen.look(hashes, self.dedup.max_repeat, room)?;
+        self.new = new;
+        hide(&mut self.new, known, lines.start);
+        let told = self.new.len();
+        let printed = self.print(batch, lines.start..lines.start + told);
+        let shown = printed.as_ref().map_or_else(|(shown, _)| *shown, |()| told);
+        let inserts = inserts.iter().take_while(|(i, _)| *i < shown).map(|(_, hash)| *hash);
+        self.seen.insert(&inserts.collect::<Vec<_>>())?;
+        self.dirty |= shown > 0;
+        self.count(shown);
+        self.set_aside(batch, lines.start..lines.start + shown)?;
+        printed.map_err(|(_, error)| error)?;
+        if told < hashes.len() {
+            self.full = true;
+            return Err(self.seen.full());
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, shown: usize) {
+        self.lines += shown as u64;
+        self.passed += self.new[..shown].iter().map(|new| u64::from(*new)).sum::<u64>();
     }
 
     /// Save, if that was to be done from time to time and it is time.
     pub fn save_if_due(&mut self) -> anyhow::Result<()> {
         let due = self.dedup.save_every.is_some_and(|every| self.saved.elapsed() >= every);
-        if due && self.dirty { self.save() } else { Ok(()) }
+        if due { self.save() } else { Ok(()) }
     }
 
-    /// One write a batch, not one a line.
-    fn print(&mut self, batch: &Batch<Kept<S>>) -> anyhow::Result<()> {
-        let Pass { dedup, dupes, new, text, .. } = self;
+    /// One write for many lines. If it breaks off: how many lines had gone out before.
+    fn print(
+        &mut self,
+        batch: &Batch<Kept<S>>,
+        lines: Range<usize>,
+    ) -> Result<(), (usize, anyhow::Error)> {
+        let Pass { dedup, new, text, output, delimiter, .. } = self;
+        let Some(output) = output else { return Ok(()) };
         text.clear();
         // A table stays one: its head goes with the first rows.
-        if let Some(head) = batch.header().filter(|_| batch.input() == 0 && batch.is_first()) {
-            text.extend_from_slice(head);
-        }
-        batch.copy_where(|i| new[i] != dedup.invert, text);
-        let mut out = std::io::stdout().lock();
-        // Nothing waits: what is remembered as seen has been shown.
-        out.write_all(text).and_then(|()| out.flush()).context("writing to standard output")?;
-        if let (Some(dupes), Some(path)) = (dupes, &dedup.dupes) {
-            text.clear();
-            batch.copy_where(|i| !new[i], text);
-            dupes.write_all(text).with_context(|| format!("cannot write {}", path.display()))?;
-        }
-        Ok(())
+        let is_start = lines.start == 0 && batch.is_first();
+        let head = batch.header().filter(|_| is_start);
+        let head = head.filter(|_| batch.input() == 0 || output.is_in_place()).unwrap_or_default();
+        text.extend_from_slice(head);
+        let keep = |i: usize| new[i - lines.start] != dedup.invert;
+        copy(batch, lines.clone(), *delimiter, keep, text);
+        output.write(batch.input(), text).map_err(|BrokeOff { written, error }| {
+            let mut left = written.saturating_sub(head.len());
+            let shown = lines.clone().take_while(|i| {
+                let bytes = if keep(*i) { batch.record(*i).len() + 1 } else { 0 };
+                let whole = left >= bytes;
+                left = left.saturating_sub(bytes);
+                whole && written >= head.len()
+            });
+            (shown.count(), error)
+        })
+    }
+
+    /// The repeats, where they are wanted.
+    fn set_aside(&mut self, batch: &Batch<Kept<S>>, lines: Range<usize>) -> anyhow::Result<()> {
+        let Pass { new, text, dupes, delimiter, .. } = self;
+        let Some(dupes) = dupes else { return Ok(()) };
+        text.clear();
+        copy(batch, lines.clone(), *delimiter, |i| !new[i - lines.start], text);
+        dupes.write(batch.input(), text).map_err(|broke_off| broke_off.error)
     }
 
     fn save(&mut self) -> anyhow::Result<()> {
-        if let (Some(state), Some(filter)) = (&mut self.state, self.seen.filter()) {
-            state.save(filter)?;
+        if let Some(state) = self.state.as_mut().filter(|_| self.dirty) {
+            state.save(&self.seen)?;
         }
         (self.saved, self.dirty) = (Instant::now(), false);
         Ok(())
     }
 
-    /// Everything is out: keep what is to be kept.
-    pub fn finish(&mut self) -> anyhow::Result<()> {
+    /// Keep what is to be kept: files first, then the state. Should the second fail, lines come
+    /// again; the other way round they would be lost.
+    ///
+    /// Where lines went out at once, the state has them however it ended. Where they would have
+    /// gone out with the last one only, and that never came, nothing has happened.
+    pub fn finish(&mut self, end: End) -> anyhow::Result<()> {
+        let is_stream = self.output.as_ref().is_some_and(Output::is_stream);
+        if end != End::Whole && !is_stream {
+            return Ok(());
+        }
+        if end != End::Failed {
+            let outputs = [self.output.take(), self.dupes.take()];
+            outputs.into_iter().flatten().try_for_each(Output::commit)?;
+        }
         self.save()
     }
 
@@ -126,5 +216,27 @@ impl<'a, S: Seen> Pass<'a, S> {
             bytes: self.seen.bytes(),
             took,
         }
+    }
+}
+
+/// Lines that are known from elsewhere are not new; `new` begins at line `from`.
+fn hide(new: &mut [bool], known: &[bool], from: usize) {
+    new.iter_mut().zip(known.iter().skip(from)).for_each(|(new, known)| *new &= !known);
+}
+
+/// Append those of these lines that `keep` wants.
+fn copy<O>(
+    batch: &Batch<O>,
+    lines: Range<usize>,
+    delimiter: u8,
+    keep: impl Fn(usize) -> bool,
+    text: &mut Vec<u8>,
+) {
+    if lines == (0..batch.records()) {
+        return batch.copy_where(keep, text);
+    }
+    for i in lines.filter(|i| keep(*i)) {
+        text.extend_from_slice(batch.record(i));
+        text.push(delimiter);
     }
 }

@@ -1,25 +1,56 @@
 //! What was seen: in a filter, or exactly.
 
-use crate::budget::MaxMemory;
-use crate::clock::now;
-use crate::fill::{check_burst, check_growth};
-use crate::outcome::rate_now;
-use mayhap::{AnyFilter, Hash};
-use mayhap_store::exact::{ExactSet, Hashing128};
-use mayhap_store::keys::{Hashing, Task};
+mod exact;
+mod filtered;
+mod window;
+
+pub use exact::Exact;
+pub use filtered::Filtered;
+
+use mayhap::AnyFilter;
+use mayhap::format::Notes;
+use mayhap_store::keys::Task;
+use std::collections::HashSet;
+use std::io::{self, Write};
 use std::ops::Deref;
 
 /// What was seen.
 pub trait Seen: Send {
     /// What is kept of a key.
-    type Hash: Copy + Send;
+    type Hash: Copy + Eq + std::hash::Hash + Send;
     /// What makes it.
     type Task: Task<Out: Deref<Target = [Self::Hash]>>;
 
     fn task(&self) -> Self::Task;
 
+    /// How many of so many more distinct keys fit, within the rate and the memory allowed.
+    fn room(&mut self, wanted: u64) -> u64;
+
+    /// Why there is no more room, and the way out.
+    fn full(&self) -> anyhow::Error;
+
+    /// The most keys, of so many passes each, that may be looked at before they are inserted: in a
+    /// window of keys an insert may make others forgotten.
+    fn stride(&self, times: u32) -> usize;
+
+    /// Whether keys are forgotten: then one that comes again is to be remembered anew.
+    fn forgets(&self) -> bool {
+        false
+    }
+
+    /// Whether a known key takes room once more when it comes again.
+    fn writes_again(&self, _: Self::Hash) -> bool {
+        false
+    }
+
+    /// For each key whether it was seen; cleared and filled.
+    fn contains(&self, hashes: &[Self::Hash], known: &mut Vec<bool>) -> anyhow::Result<()>;
+
     /// Remember them all; `new` is cleared and filled, `true` for each not seen before.
-    fn insert(&mut self, hashes: &[Self::Hash], new: &mut Vec<bool>) -> anyhow::Result<()>;
+    fn insert_new(&mut self, hashes: &[Self::Hash], new: &mut Vec<bool>) -> anyhow::Result<()>;
+
+    /// Remember them all.
+    fn insert(&mut self, hashes: &[Self::Hash]) -> anyhow::Result<()>;
 
     /// The hash that stands for the key's `time`-th pass, from 1.
     fn again(hash: Self::Hash, time: u32) -> Self::Hash;
@@ -33,15 +64,18 @@ pub trait Seen: Send {
     /// The filter, if it is one.
     fn filter(&self) -> Option<&AnyFilter>;
 
-    /// As [`insert`](Seen::insert), with `times` passes for each key: the first is the key's own,
-    /// and each later one stands beside it as a key of its own.
+    /// Write it to a state's file.
+    fn write_to(&self, to: &mut dyn Write, notes: &Notes) -> io::Result<()>;
+
+    /// As [`insert_new`](Seen::insert_new), with `times` passes for each key: the first is the
+    /// key's own, and each later one stands beside it as a key of its own.
     fn insert_times(
         &mut self,
         hashes: &[Self::Hash],
         times: u32,
         new: &mut Vec<bool>,
     ) -> anyhow::Result<()> {
-        self.insert(hashes, new)?;
+        self.insert_new(hashes, new)?;
         for time in 1..times {
             let open: Vec<usize> = (0..hashes.len()).filter(|i| !new[*i]).collect();
             if open.is_empty() {
@@ -49,142 +83,74 @@ pub trait Seen: Send {
             }
             let again: Vec<_> = open.iter().map(|i| Self::again(hashes[*i], time)).collect();
             let mut passes = Vec::new();
-            self.insert(&again, &mut passes)?;
+            self.insert_new(&again, &mut passes)?;
             open.iter().zip(passes).for_each(|(i, passes)| new[*i] = passes);
         }
         Ok(())
     }
-}
 
-/// In a filter of whatever kind keys can be added to.
-pub struct Filtered {
-    filter: AnyFilter,
-    max_memory: MaxMemory,
-}
-
-impl Filtered {
-    pub fn new(mut filter: AnyFilter, max_memory: MaxMemory) -> anyhow::Result<Filtered> {
-        // A kind that takes no keys says so now, before anything is read.
-        insert_new(&mut filter, &[], &mut Vec::new())?;
-        Ok(Filtered { filter, max_memory })
-    }
-}
-
-impl Seen for Filtered {
-    type Hash = Hash;
-    type Task = Hashing;
-
-    fn task(&self) -> Hashing {
-        Hashing(self.filter.scheme().unwrap_or_default())
-    }
-
-    fn insert(&mut self, hashes: &[Hash], new: &mut Vec<bool>) -> anyhow::Result<()> {
-        if let AnyFilter::Scalable(filter) = &self.filter {
-            check_growth(filter, hashes.len() as u64, self.max_memory)?;
+    /// What [`insert_times`](Seen::insert_times) would say and do, with nothing done yet; no
+    /// further than there is room for.
+    fn look(
+        &self,
+        hashes: &[Self::Hash],
+        times: u32,
+        room: u64,
+    ) -> anyhow::Result<Draft<Self::Hash>> {
+        let mut new = vec![false; hashes.len()];
+        let mut open: Vec<usize> = (0..hashes.len()).collect();
+        // Keys of this batch that take room: they were not there when it began.
+        let mut pending = HashSet::new();
+        // The lines that first need it.
+        let mut takers = Vec::new();
+        let (mut inserts, mut known) = (Vec::new(), Vec::new());
+        for time in 0..times {
+            let of = |i: &usize| if time == 0 { hashes[*i] } else { Self::again(hashes[*i], time) };
+            let passes: Vec<_> = open.iter().map(of).collect();
+            self.contains(&passes, &mut known)?;
+            let mut rest = Vec::new();
+            for ((i, hash), known) in open.into_iter().zip(passes).zip(&known) {
+                let first = (!known || self.writes_again(hash)) && pending.insert(hash);
+                new[i] = first && !known;
+                if first {
+                    takers.push(i);
+                }
+                if new[i] || self.forgets() {
+                    inserts.push((i, hash));
+                }
+                if !new[i] {
+                    rest.push(i);
+                }
+            }
+            open = rest;
+            if open.is_empty() {
+                break;
+            }
         }
-        check_burst(&self.filter, hashes.len() as u64, self.max_memory)?;
-        insert_new(&mut self.filter, hashes, new)
-    }
-
-    /// Frozen, because states are kept: the hash moved on by a Weyl step, mixed as SplitMix64
-    /// does.
-    fn again(hash: Hash, time: u32) -> Hash {
-        let mut x = hash.0.wrapping_add(u64::from(time).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        Hash(x ^ (x >> 31))
-    }
-
-    fn bytes(&self) -> u64 {
-        self.filter.bytes()
-    }
-
-    fn rate(&self) -> f64 {
-        rate_now(&self.filter)
-    }
-
-    fn filter(&self) -> Option<&AnyFilter> {
-        Some(&self.filter)
+        takers.sort_unstable();
+        inserts.sort_by_key(|(i, _)| *i);
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
+        new.truncate(takers.get(room).copied().unwrap_or(hashes.len()));
+        Ok(Draft { new, inserts })
     }
 }
 
-fn insert_new(filter: &mut AnyFilter, hashes: &[Hash], new: &mut Vec<bool>) -> anyhow::Result<()> {
-    match filter {
-        AnyFilter::Blocked(filter) => filter.insert_batch_new(hashes, new),
-        AnyFilter::Classic(filter) => filter.insert_batch_new(hashes, new),
-        AnyFilter::Counting(filter) => filter.insert_batch_new(hashes, new),
-        AnyFilter::Scalable(filter) => filter.insert_batch_new(hashes, new),
-        AnyFilter::Windowed(filter) => filter.insert_batch_new(hashes, now(), new),
-        // The others refuse, each for its own reason.
-        other => _ = other.insert_batch(hashes)?,
-    }
-    Ok(())
+/// What is to become of keys.
+pub struct Draft<H> {
+    /// For each key that there is room for, whether it passes.
+    pub new: Vec<bool>,
+    /// What is to be remembered, and for which key, rising; for keys without room too.
+    pub inserts: Vec<(usize, H)>,
 }
 
-/// As 128-bit hashes.
-pub struct Exact {
-    set: ExactSet,
-    max_memory: MaxMemory,
-}
-
-impl Exact {
-    pub fn new(keys: u64, max_memory: MaxMemory) -> anyhow::Result<Exact> {
-        max_memory.check(keys.saturating_mul(20), keys)?;
-        let set = ExactSet::with_capacity(usize::try_from(keys)?);
-        Ok(Exact { set, max_memory })
+/// The largest number that fits, at least `low`, below `high`, which does not.
+pub fn most(mut low: u64, mut high: u64, fits: impl Fn(u64) -> bool) -> u64 {
+    while low.saturating_add(1) < high {
+        let middle = low + (high - low) / 2;
+        if fits(middle) { low = middle } else { high = middle }
     }
-}
-
-impl Seen for Exact {
-    type Hash = u128;
-    type Task = Hashing128;
-
-    fn task(&self) -> Hashing128 {
-        Hashing128
-    }
-
-    fn insert(&mut self, hashes: &[u128], new: &mut Vec<bool>) -> anyhow::Result<()> {
-        let need = self.set.bytes_with(hashes.len()) as u64;
-        self.max_memory.check(need, (self.set.keys() + hashes.len()) as u64)?;
-        self.set.insert_batch_new(hashes, new);
-        Ok(())
-    }
-
-    fn again(hash: u128, time: u32) -> u128 {
-        hash.wrapping_add(u128::from(time).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
-    }
-
-    fn bytes(&self) -> u64 {
-        self.set.bytes() as u64
-    }
-
-    fn rate(&self) -> f64 {
-        0.0
-    }
-
-    fn filter(&self) -> Option<&AnyFilter> {
-        None
-    }
+    low
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_line_passes_as_often_as_it_may() -> anyhow::Result<()> {
-        let (mut seen, mut new) = (Exact::new(100, MaxMemory::default())?, Vec::new());
-        seen.insert_times(&[7, 8, 7, 7, 7], 3, &mut new)?;
-        assert_eq!(new, [true, true, true, true, false]);
-        seen.insert_times(&[7, 8, 8, 8], 3, &mut new)?;
-        assert_eq!(new, [false, true, true, false]);
-        Ok(())
-    }
-
-    /// States outlive programs.
-    #[test]
-    fn the_second_pass_has_a_frozen_hash() {
-        assert_eq!(Filtered::again(Hash(0), 1), Hash(0xe220_a839_7b1d_cdaf));
-        assert_ne!(Filtered::again(Hash(0), 2), Filtered::again(Hash(0), 1));
-    }
-}
+mod tests;

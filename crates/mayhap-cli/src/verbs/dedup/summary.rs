@@ -51,19 +51,21 @@ impl Summary {
     }
 
     /// New lines taken for repeats, the expected number at the most: each was with the chance of
-    /// its moment, and the last one's was the highest.
+    /// its moment, and the last one's was the highest. No more than there were repeats.
     fn lost(&self) -> f64 {
-        self.passed as f64 * self.rate / (1.0 - self.rate).max(f64::MIN_POSITIVE)
+        let lost = self.passed as f64 * self.rate / (1.0 - self.rate).max(f64::MIN_POSITIVE);
+        lost.min(self.repeats() as f64)
     }
 
     fn text(&self) -> String {
-        let (lines, passed) = (grouped(self.lines), grouped(self.passed));
+        let lines = counted(self.lines, "line");
+        let passed = grouped(self.passed);
         let cost = if self.is_exact() {
             "exact".to_owned()
         } else {
             format!("new lines taken for repeats: {} expected at most", few(self.lost()))
         };
-        format!("{lines} lines, {passed} new, {} repeats; {cost}", grouped(self.repeats()))
+        format!("{lines}, {passed} new, {}; {cost}", counted(self.repeats(), "repeat"))
     }
 
     fn table(&self) -> String {
@@ -101,6 +103,11 @@ impl Summary {
     }
 }
 
+/// A number of things: one of them is not several.
+fn counted(number: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
 /// A small number with the digits that matter: 3.5, 0.02, 1e-9.
 fn few(number: f64) -> String {
     match number {
@@ -108,5 +115,30 @@ fn few(number: f64) -> String {
         tiny if tiny < 0.01 => format!("{tiny:.0e}"),
         small if small < 10.0 => format!("{small:.2}"),
         large => grouped(large.round() as u64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A filter whose bits are all set takes everything for a repeat, and cannot tell how much it
+    /// lost: no more than the repeats.
+    #[test]
+    fn a_full_filter_lost_no_more_lines_than_it_held_back() {
+        for rate in [1.0, 1.0 - 1e-16, 0.999_999] {
+            let summary = Summary {
+                lines: 20_000,
+                passed: 386,
+                rate,
+                kind: Some(Kind::Blocked),
+                overfull: None,
+                bytes: 1,
+                took: Duration::ZERO,
+            };
+            assert_eq!(summary.lost(), 19_614.0);
+            let text = summary.text();
+            assert!(text.ends_with("repeats: 19,614 expected at most"), "{text}");
+        }
     }
 }

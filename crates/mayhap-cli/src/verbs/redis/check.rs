@@ -4,6 +4,7 @@ use super::place::{Place, ShardsArg};
 use crate::ask::{Asked, Asking};
 use crate::clock::now_ms;
 use crate::exit::Exit;
+use crate::files::Files;
 use crate::globals::Globals;
 use crate::keys::{KeyArgs, reading};
 use crate::lines::{LineArgs, Printer, allow_list};
@@ -39,6 +40,7 @@ impl Check {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help_of("redis", "check")) };
         self.lines.check_quiet(false, globals)?;
+        Files::new().reads(&inputs).writes_stdout().check()?;
         let filters = self.place.connect()?;
         let list = self.place.open(&filters, &self.shards, globals)?;
         let rules = match list.about() {

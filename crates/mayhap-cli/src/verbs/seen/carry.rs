@@ -20,6 +20,7 @@ const AT_ONCE: usize = 500;
 
 /// Print one list, or all. Those that cannot be read are named, and the others printed.
 pub fn export(lists: &Lists, owner: Option<OsString>, globals: &Globals) -> anyhow::Result<Exit> {
+    print::check_stdout()?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut failed = None;
     let (mut count, mut unreadable, mut foreign) = (0u64, 0u64, 0u64);
@@ -50,7 +51,7 @@ pub fn export(lists: &Lists, owner: Option<OsString>, globals: &Globals) -> anyh
             Ok(())
         })?,
     }
-    failed.map_or(Ok(()), Err).and_then(|()| out.flush()).context("writing to standard output")?;
+    failed.map_or(Ok(()), Err).and_then(|()| out.flush()).map_err(print::stdout_error)?;
     show::passed_over(foreign, globals);
     if unreadable > 0 {
         let lists = if unreadable == 1 { "1 list is" } else { "some lists are" };

@@ -11,14 +11,12 @@ use crate::exit::Exit;
 use crate::globals::Globals;
 use crate::numbers;
 use crate::{print, usage};
-use anyhow::Context;
 use clap::{Args, Subcommand};
 use ids::{IdArgs, OneId, bytes};
 use mayhap_seen::SeenError;
 use serde_json::json;
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::{Access, Lists, StoreArgs};
@@ -266,8 +264,7 @@ fn ask(
             }
             text.push(b'\n');
         }
-        let mut out = std::io::stdout().lock();
-        out.write_all(&text).and_then(|()| out.flush()).context("writing to standard output")?;
+        print::out_bytes(|to| to.write_all(&text))?;
     }
     unacknowledged.map_or(Ok(Exit::of(!found.is_empty())), Err)
 }
