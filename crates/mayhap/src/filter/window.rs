@@ -119,6 +119,15 @@ impl From<SystemTime> for Moment {
     }
 }
 
+impl fmt::Display for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ticks {
+            Some(ticks) => write!(f, "{ticks} ticks in {} generations", self.generations),
+            None => write!(f, "last keys in {} generations", self.generations),
+        }
+    }
+}
+
 /// Tests of the engine count in ticks.
 #[cfg(test)]
 mod plain_numbers {
@@ -133,15 +142,6 @@ mod plain_numbers {
     impl From<i32> for Moment {
         fn from(ticks: i32) -> Moment {
             Moment(ticks as u64)
-        }
-    }
-}
-
-impl fmt::Display for Window {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.ticks {
-            Some(ticks) => write!(f, "{ticks} ticks in {} generations", self.generations),
-            None => write!(f, "last keys in {} generations", self.generations),
         }
     }
 }

@@ -5,6 +5,11 @@
 //! are those inside [`vectorize`] and, in the builds that `cargo xtask test` makes for
 //! `x86-64-v3` and `native`, all of them.
 
+#![allow(
+    clippy::redundant_closure_for_method_calls,
+    reason = "closures are inlined, paths need not be"
+)]
+
 use crate::{
     AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Hash, Packet, Scalable, Secret, Sharded,
     Spec, SpecError, Vectorize, Window, Windowed, vectorize,
