@@ -60,7 +60,7 @@ impl Change {
 
     /// Look at the locked file.
     pub fn map(&self, lock: &Lock) -> anyhow::Result<Mapped> {
-        Mapped::new(lock.file()).with_context(|| format!("cannot open {}", self.path.display()))
+        Ok(lock.map()?)
     }
 
     /// As [`run`](Change::run), of a file that is locked already.

@@ -15,6 +15,8 @@ pub struct FilterFile {
     pub header: Header,
     /// The filter itself.
     pub filter: AnyFilter<Section<Mapped>>,
+    /// Its file.
+    pub mapped: Mapped,
 }
 
 impl FilterFile {
@@ -24,8 +26,9 @@ impl FilterFile {
         let format = |error| MapError::Format { path: path.to_owned(), error };
         let header = read_header(mapped.as_ref()).map_err(format)?;
         let secret = secret(&header, path, key_file)?;
-        let opened = map::open_mapped(mapped, secret, check).map_err(format)?;
-        Ok(FilterFile { path: path.to_owned(), header: opened.header, filter: opened.filter })
+        let opened = map::open_mapped(mapped.clone(), secret, check).map_err(format)?;
+        let (path, header, filter) = (path.to_owned(), opened.header, opened.filter);
+        Ok(FilterFile { path, header, filter, mapped })
     }
 }
 
@@ -40,7 +43,9 @@ pub fn load(
     let header = read_header(mapped.as_ref()).map_err(format)?;
     let secret =
         if header.is_keyed() || key_file.is_named() { Some(key_file.read(path)?) } else { None };
-    Ok(map::load_mapped(mapped, path, secret, budget)?)
+    let loaded = map::load_mapped(mapped, path, secret, budget)?;
+    mapped.check_unchanged()?;
+    Ok(loaded)
 }
 
 /// Check every byte of a file, whoever has its secret.

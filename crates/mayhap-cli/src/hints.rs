@@ -74,6 +74,9 @@ fn map(error: &MapError) -> Option<String> {
         MapError::Directory { .. } => Some("name the filter's file".to_owned()),
         MapError::Format { error, .. } => format(error),
         MapError::Memory { .. } => Some("allow more with --max-memory".to_owned()),
+        MapError::Changed { .. } => Some(
+            "run it again; write a new file beside it and rename it, as mayhap does".to_owned(),
+        ),
         _ => None,
     }
 }

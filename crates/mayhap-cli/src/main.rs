@@ -54,5 +54,6 @@ fn main() -> ExitCode {
         Err(error) => return usage::report(&error).into(),
     };
     cli.globals.color.write_global();
+    exit::on_truncated_filter();
     cli.verb.run(&cli.globals).unwrap_or_else(|error| exit::report(&error)).into()
 }

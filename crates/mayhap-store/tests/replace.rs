@@ -246,7 +246,7 @@ fn second_process() {
                 let mut bytes = Vec::new();
                 lock.file().read_to_end(&mut bytes).unwrap();
                 let keys = map::open_mapped(
-                    map::Mapped::new(lock.file()).unwrap(),
+                    lock.map().unwrap(),
                     None,
                     Check::Everything,
                 )

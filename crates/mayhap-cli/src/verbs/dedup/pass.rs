@@ -61,6 +61,7 @@ impl<'a, S: Seen> Pass<'a, S> {
 
     /// The next lines.
     pub fn take(&mut self, batch: &mut Batch<Kept<S>>) -> anyhow::Result<ControlFlow<()>> {
+        batch.out.1.check()?;
         let (hashes, known) = &batch.out;
         self.seen.insert_times(hashes, self.dedup.max_repeat, &mut self.new)?;
         for (new, known) in self.new.iter_mut().zip(known.any()) {

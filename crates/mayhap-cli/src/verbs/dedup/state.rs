@@ -5,11 +5,9 @@ use crate::exit::refuse;
 use crate::filter_file::load;
 use crate::keys::note;
 use crate::secret::KeyFile;
-use anyhow::Context;
 use mayhap::AnyFilter;
 use mayhap::format::Notes;
 use mayhap_store::keys::Rules;
-use mayhap_store::map::Mapped;
 use mayhap_store::memory::Budget;
 use mayhap_store::replace::{Lock, LockError, ReplaceError};
 use std::io;
@@ -40,9 +38,7 @@ impl State {
             }
             lock => lock?,
         };
-        let mapped =
-            Mapped::new(lock.file()).with_context(|| format!("cannot open {}", path.display()))?;
-        let (filter, header) = load(&mapped, &path, key_file, budget)?;
+        let (filter, header) = load(&lock.map()?, &path, key_file, budget)?;
         let (lock, notes, filter) = (Some(lock), Some(header.notes), Some(filter));
         Ok(State { path, lock, notes, filter })
     }
