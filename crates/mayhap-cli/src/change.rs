@@ -6,6 +6,7 @@ use crate::filter_file::load;
 use crate::globals::Globals;
 use crate::keys::{KeyArgs, reading};
 use crate::outcome::Outcome;
+use crate::paths;
 use crate::progress::Progress;
 use crate::secret::KeyFile;
 use crate::signals::stop_on_signal;
@@ -23,7 +24,7 @@ use std::time::Instant;
 #[derive(Args)]
 pub struct Change {
     /// The filter to change
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = paths::file())]
     pub path: PathBuf,
 
     #[command(flatten)]

@@ -55,6 +55,20 @@ fn keys(error: &KeysError) -> Option<String> {
         KeysError::Filter { path } => {
             format!("`mayhap info {}` shows what it is, and `merge` joins filters", path.display())
         }
+        KeysError::Binary { what, .. } if what.starts_with("UTF-16") => {
+            "convert it with `iconv -f utf-16 -t utf-8`; --binary reads it as it is".to_owned()
+        }
+        KeysError::Binary { .. } => {
+            "name a file of lines, unpack it first, or read its bytes as they are with --binary"
+                .to_owned()
+        }
+        KeysError::Window { .. } => {
+            "decompress it with `zstd -dc --long=31` on a machine with more memory".to_owned()
+        }
+        KeysError::NoKey { .. } => {
+            "--on-missing skip passes such lines over, --on-missing line takes them whole"
+                .to_owned()
+        }
         KeysError::Damaged { .. } => {
             "decompress it yourself to see how far it is whole, or fetch it again".to_owned()
         }
@@ -102,6 +116,12 @@ fn replace(error: &ReplaceError) -> Option<String> {
         ReplaceError::NotAFilter { .. } => {
             "choose another name, or replace it with --force".to_owned()
         }
+        ReplaceError::Data { .. } => {
+            "it is read only: choose another name; `mayhap build -o FILE` makes a filter of keys, \
+             `convert -o` copies one out"
+                .to_owned()
+        }
+        ReplaceError::Sync { error, .. } => return system(error, "is there such a folder?"),
         ReplaceError::Exists { .. } => "choose another name".to_owned(),
         ReplaceError::Directory { .. } => "name a file in it".to_owned(),
         ReplaceError::Write { error, .. } => return system(error, "is there such a folder?"),

@@ -20,6 +20,7 @@ mod lines;
 mod measure;
 mod numbers;
 mod outcome;
+mod paths;
 mod print;
 mod progress;
 mod secret;

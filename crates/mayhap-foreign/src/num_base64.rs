@@ -204,12 +204,15 @@ impl Foreign for List {
             details: vec![("elements", self.elements.len().to_string())],
             capacity: self.wish.0.saturating_mul(self.elements.len() as u64),
             fpr: self.wish.1,
-            keys: Some(self.elements.iter().map(|element| element.keys).sum()),
+            keys: Some(
+                self.elements.iter().map(|element| element.keys).fold(0, u64::saturating_add),
+            ),
             layers: self.elements.len() as u64,
             bits: self.elements.iter().map(|element| element.filter.shape().bits).sum(),
             probes: self.elements.first().map_or(0, |element| element.filter.shape().probes),
             fill: share(|filter| filter.fill()),
-            estimate: self.elements.iter().map(|element| element.filter.estimate()).sum(),
+            estimate: (self.elements.iter().map(|element| element.filter.estimate()))
+                .fold(0, u64::saturating_add),
             fpr_now: 1.0 - self.elements.iter().map(strangers).product::<f64>(),
         }
     }

@@ -35,6 +35,7 @@
 
 pub mod exact;
 pub mod keys;
+mod magic;
 pub mod map;
 pub mod memory;
 pub mod replace;

@@ -83,7 +83,7 @@ pub fn build(
         to_stdout,
         globals,
     )?;
-    crate::print::unparsed(tally.unparsed, rules, globals);
+    crate::print::unparsed(tally, rules, globals);
     let overfull = show::warn_if_overfull(wish.output, filter.as_ref(), globals);
     Ok(if overfull && wish.strict { Exit::Trouble } else { Exit::Yes })
 }

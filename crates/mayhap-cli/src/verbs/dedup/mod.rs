@@ -219,9 +219,10 @@ impl Dedup {
         }
         let interrupted = read.as_ref().is_err_and(is_cancelled);
         if read.is_ok() || interrupted {
-            let unparsed = read.as_ref().map_or(0, |tally| tally.unparsed);
+            let tally = read.as_ref().copied().unwrap_or_default();
             pass.summary(against, start.elapsed()).say(self.stats, globals);
-            print::unparsed(unparsed, reading.rules(), globals);
+            let became = if self.keys.prints_missing() { "printed" } else { "passed over" };
+            print::without_key(tally, reading.rules(), became, globals);
         }
         read.map(|_| Exit::Yes)
     }

@@ -89,7 +89,9 @@ impl<'a, S: Seen> Pass<'a, S> {
         if let Some(head) = batch.header().filter(|_| batch.input() == 0 && batch.is_first()) {
             text.extend_from_slice(head);
         }
-        batch.copy_where(|i| new[i] != dedup.invert, text);
+        // A line without a key is no repeat of another.
+        let missing = dedup.keys.prints_missing() && !dedup.invert;
+        batch.copy_lines(|key| key.map_or(missing, |i| new[i] != dedup.invert), text);
         let mut out = std::io::stdout().lock();
         // Nothing waits: what is remembered as seen has been shown.
         out.write_all(text).and_then(|()| out.flush()).context("writing to standard output")?;

@@ -9,6 +9,7 @@ use crate::foreign::{self, ForeignFile, FormatArgs};
 use crate::globals::Globals;
 use crate::measure::{self, Measured};
 use crate::numbers;
+use crate::paths;
 use crate::print;
 use crate::secret::KeyFile;
 use clap::Args;
@@ -23,7 +24,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct Info {
     /// The filter
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = paths::file())]
     file: PathBuf,
 
     /// Measure the rate: ask about random keys, of which none was added [default: 1M]
