@@ -13,7 +13,7 @@ use crate::kevburnsjr::{self, Kevburnsjr};
 use crate::{Foreign, ForeignError, Format, Leaf, Parts, Summary, base64_text, ids, limits};
 use base64::engine::general_purpose::STANDARD;
 use mayhap::format::Array;
-use mayhap::{Key, Pages, Scheme};
+use mayhap::{ByteKeys, KeyOf, Pages, Scheme};
 use std::any::Any;
 use std::borrow::Cow;
 use std::io::Write;
@@ -62,7 +62,7 @@ impl Element {
     }
 
     /// Insert a key. `true`: it was certainly new, and counted.
-    pub fn insert(&mut self, key: impl Key) -> bool {
+    pub fn insert(&mut self, key: impl KeyOf<ByteKeys>) -> bool {
         let new = self.filter.insert(key);
         self.keys = (self.keys + u64::from(new)).min(1 << 56);
         new

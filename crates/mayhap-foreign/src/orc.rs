@@ -61,6 +61,7 @@ pub struct OrcScheme {
 
 impl Scheme for OrcScheme {
     type Hash = u64;
+    type Keys = mayhap::ByteKeys;
 
     fn id(&self) -> SchemeId {
         match self.column {

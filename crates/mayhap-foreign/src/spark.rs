@@ -48,6 +48,7 @@ impl Spark {
 
 impl Scheme for SparkScheme {
     type Hash = (i32, i32);
+    type Keys = mayhap::ByteKeys;
 
     fn id(&self) -> SchemeId {
         match self.version {

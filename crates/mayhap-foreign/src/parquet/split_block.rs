@@ -30,6 +30,7 @@ pub struct SplitBlock;
 
 impl Scheme for SplitBlock {
     type Hash = u64;
+    type Keys = mayhap::ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::PARQUET

@@ -19,6 +19,7 @@ pub struct FastLocal;
 
 impl Scheme for FastLocal {
     type Hash = u64;
+    type Keys = mayhap::ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::ROCKSDB_FAST_LOCAL
