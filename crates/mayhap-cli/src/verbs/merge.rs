@@ -123,10 +123,11 @@ impl Merge {
             }))?;
         } else if !globals.quiet {
             print::say(format_args!(
-                "merged {} filters into {path}: about {}, {} {}, rate {}",
+                "merged {} filters into {path}: {}, {} {}, rate {}",
                 self.files.len(),
-                known_estimate(merged.estimate())
-                    .map_or("any number of keys".to_owned(), |keys| plural(keys, "key")),
+                known_estimate(merged.estimate()).map_or("any number of keys".to_owned(), |keys| {
+                    format!("about {}", plural(keys, "key"))
+                }),
                 merged.kind(),
                 bytes(merged.bytes()),
                 percent(rate_now(&merged))

@@ -92,7 +92,9 @@ impl Info {
         match FilterFile::open(&self.file, &self.key_file, Check::Everything) {
             Ok(file) => {
                 let measured = self.measure.map(|probes| measure::rate(&file.filter, probes));
-                Ok(Facts::of(&file.path, &file.header, Some(&file.filter), measured, true))
+                let facts = Facts::of(&file.path, &file.header, Some(&file.filter), measured, true);
+                file.mapped.check_unchanged()?;
+                Ok(facts)
             }
             // Without the secret the bits cannot be asked, but the file can be looked at.
             Err(error) if self.lacks_secret() => match self.measure {
