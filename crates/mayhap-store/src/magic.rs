@@ -73,7 +73,7 @@ impl Magic {
     }
 
     fn is_word(&self) -> bool {
-        self.1.iter().all(|byte| byte.is_ascii_graphic())
+        self.1.iter().all(u8::is_ascii_graphic)
     }
 }
 
