@@ -283,7 +283,7 @@ fn typed_values_are_found_in_every_width_or_refused() {
             }
             // A Parquet file says that its keys are integers.
             KeyType::Bytes => {
-                assert!(filter.contains(7i32).is_ok() && filter.contains("7").is_err())
+                assert!(filter.contains(7i32).is_ok() && filter.contains("7").is_err());
             }
         }
     }
