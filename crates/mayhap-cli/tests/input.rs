@@ -361,6 +361,8 @@ fn words_that_cannot_be_are_gone() {
         "convert - -o g --to mayhap",
         "check f -F - f",
         "check f --key-file - f",
+        "redis load redis://127.0.0.1:1 k -",
+        "redis save redis://127.0.0.1:1 k -",
     ] {
         let said = folder.run(args, b"");
         assert_eq!(said.code, Some(2), "{args}: {said:?}");
