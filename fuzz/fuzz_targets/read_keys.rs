@@ -60,7 +60,8 @@ fn rules(how: u8) -> Rules {
         2 => Spelling::I64,
         _ => Spelling::Utf16,
     };
-    let framing = Framing { delimiter: b'\n', crlf: how & 32 != 0, skip_empty: how & 64 != 0 };
+    let (crlf, skip_empty) = (how & 32 != 0, how & 64 != 0);
+    let framing = Framing { delimiter: b'\n', crlf, skip_empty, any_bytes: how & 128 != 0 };
     let normaliser = if how & 128 != 0 { Normaliser::Lower } else { Normaliser::None };
-    Rules { framing, part, normaliser, spelling }
+    Rules { framing, part, normaliser, spelling, ..Rules::default() }
 }

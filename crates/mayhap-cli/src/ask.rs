@@ -7,13 +7,13 @@ use mayhap::{AnyFilter, Contains, Decider, Moment, Native};
 use mayhap_redis::{FilterError, Sharded};
 use mayhap_store::exact::{ExactSet, Hashing128};
 use mayhap_store::keys::{Collecting, Hashes, KeyBytes, Task};
-use mayhap_store::map::Mapped;
+use mayhap_store::map::{MapError, Mapped};
 
 /// A filter to be asked.
 #[derive(Clone, Copy)]
 pub enum Asked<'f> {
     /// One of ours.
-    Ours(&'f AnyFilter<Section<Mapped>>),
+    Ours(&'f FilterFile),
     /// Another program's.
     Foreign(&'f ForeignFile),
     /// One on a server.
@@ -22,7 +22,25 @@ pub enum Asked<'f> {
 
 impl<'f> From<&'f FilterFile> for Asked<'f> {
     fn from(file: &'f FilterFile) -> Asked<'f> {
-        Asked::Ours(&file.filter)
+        Asked::Ours(file)
+    }
+}
+
+impl<'f> Asked<'f> {
+    fn native(self) -> Option<&'f AnyFilter<Section<Mapped>>> {
+        match self {
+            Asked::Ours(file) => Some(&file.filter),
+            Asked::Foreign(_) | Asked::Server(_) => None,
+        }
+    }
+
+    /// Fails where the filter's file was written to while it is asked.
+    fn check_unchanged(self) -> Result<(), MapError> {
+        match self {
+            Asked::Ours(file) => file.mapped.check_unchanged(),
+            Asked::Foreign(file) => file.mapped.check_unchanged(),
+            Asked::Server(_) => Ok(()),
+        }
     }
 }
 
@@ -54,14 +72,26 @@ pub struct Answers {
     each: Vec<Vec<bool>>,
     /// For each key: may it be in any?
     any: Vec<bool>,
-    /// Why a server could not be asked.
-    failed: Option<FilterError>,
+    /// Why a filter could not be asked.
+    failed: Option<AskError>,
+}
+
+/// Why a filter could not be asked.
+#[derive(Debug)]
+enum AskError {
+    Server(FilterError),
+    File(MapError),
 }
 
 impl Answers {
-    /// Fails where a server could not be asked.
-    pub fn check(&mut self) -> Result<(), FilterError> {
-        self.failed.take().map_or(Ok(()), Err)
+    /// Fails where a filter could not be asked, or its file was written to meanwhile: what it
+    /// answered then must not be used.
+    pub fn check(&mut self) -> anyhow::Result<()> {
+        match self.failed.take() {
+            None => Ok(()),
+            Some(AskError::Server(error)) => Err(error.into()),
+            Some(AskError::File(error)) => Err(error.into()),
+        }
     }
 
     /// For each key: may it be in any filter?
@@ -81,7 +111,7 @@ impl<'f> Asking<'f> {
     /// What the answer of a cascade about key `i` rests on; `None` for other kinds, which have
     /// but one ground, and for keys of the allow list, which are not asked about.
     pub fn decided_by(&self, out: &Answers, filter: usize, i: usize) -> Option<Decider> {
-        let Asked::Ours(AnyFilter::Cascade(cascade)) = self.filters[filter] else { return None };
+        let Some(AnyFilter::Cascade(cascade)) = self.filters[filter].native() else { return None };
         let excepted =
             self.except.zip(out.exact.get(i)).is_some_and(|(list, key)| list.contains(*key));
         let hash = out.hashes.get(self.lanes[filter]?)?.get(i)?;
@@ -97,8 +127,7 @@ impl<'f> Asking<'f> {
         let filters: Vec<Asked<'f>> = filters.into_iter().map(Into::into).collect();
         let mut schemes = Vec::new();
         let lane = |filter: &Asked<'_>| {
-            let Asked::Ours(filter) = filter else { return None };
-            let scheme = filter.scheme()?;
+            let scheme = filter.native()?.scheme()?;
             let known = schemes.iter().position(|known| *known == scheme);
             Some(known.unwrap_or_else(|| {
                 schemes.push(scheme);
@@ -106,7 +135,7 @@ impl<'f> Asking<'f> {
             }))
         };
         let lanes: Vec<Option<usize>> = filters.iter().map(lane).collect();
-        let wants_ids = filters.iter().any(|f| matches!(f, Asked::Ours(AnyFilter::Bitmap(_))));
+        let wants_ids = filters.iter().any(|f| matches!(f.native(), Some(AnyFilter::Bitmap(_))));
         let wants_keys = filters.iter().any(|filter| !matches!(filter, Asked::Ours(_)));
         Asking { filters, lanes, schemes, wants_ids, wants_keys, except, now_ms }
     }
@@ -152,14 +181,14 @@ impl Task for Asking<'_> {
                         // Told when the block's turn comes.
                         answers.clear();
                         answers.resize(keys.keys(), false);
-                        *failed = Some(error);
+                        *failed = Some(AskError::Server(error));
                     }
                 },
-                (Asked::Ours(AnyFilter::Bitmap(bitmap)), _) => {
+                (Asked::Ours(FilterFile { filter: AnyFilter::Bitmap(bitmap), .. }), _) => {
                     Contains::contains_batch(bitmap, ids, answers);
                 }
-                (Asked::Ours(filter), Some(lane)) => {
-                    let asked = filter.contains_batch_at(
+                (Asked::Ours(file), Some(lane)) => {
+                    let asked = file.filter.contains_batch_at(
                         &hashes[*lane],
                         Moment::ticks(self.now_ms),
                         answers,
@@ -168,6 +197,9 @@ impl Task for Asking<'_> {
                     debug_assert!(asked.is_ok());
                 }
                 (_, None) => {}
+            }
+            if let Err(error) = filter.check_unchanged() {
+                *failed = Some(AskError::File(error));
             }
         }
         if let Some(except) = self.except {

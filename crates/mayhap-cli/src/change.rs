@@ -6,6 +6,7 @@ use crate::filter_file::load;
 use crate::globals::Globals;
 use crate::keys::{KeyArgs, reading};
 use crate::outcome::Outcome;
+use crate::paths;
 use crate::progress::Progress;
 use crate::secret::KeyFile;
 use crate::signals::stop_on_signal;
@@ -23,7 +24,7 @@ use std::time::Instant;
 #[derive(Args)]
 pub struct Change {
     /// The filter to change
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = paths::file())]
     pub path: PathBuf,
 
     #[command(flatten)]
@@ -60,7 +61,7 @@ impl Change {
 
     /// Look at the locked file.
     pub fn map(&self, lock: &Lock) -> anyhow::Result<Mapped> {
-        Mapped::new(lock.file()).with_context(|| format!("cannot open {}", self.path.display()))
+        Ok(lock.map()?)
     }
 
     /// As [`run`](Change::run), of a file that is locked already.

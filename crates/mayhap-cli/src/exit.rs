@@ -91,6 +91,13 @@ pub fn refuse(what: impl fmt::Display, hint: impl Into<String>) -> anyhow::Error
     hinted(anyhow::anyhow!("{what}"), hint)
 }
 
+/// End with 2 and a message when another program truncates a filter's file that is in use.
+pub fn on_truncated_filter() {
+    let after = ": another program truncated the file while it was in use\n\
+                 hint: run it again; write a new file beside it and rename it, as mayhap does\n";
+    mayhap_store::map::exit_on_truncation(2, "error: ", after);
+}
+
 /// The code for what went wrong, after saying it on standard error.
 ///
 /// A reader of standard output that has left (`| head`) is told nothing: it had enough. The code

@@ -19,6 +19,8 @@ pub struct FilterFile {
     pub header: Header,
     /// The filter itself.
     pub filter: AnyFilter<Section<Mapped>>,
+    /// Its file.
+    pub mapped: Mapped,
 }
 
 impl FilterFile {
@@ -28,8 +30,9 @@ impl FilterFile {
         let format = |error| MapError::Format { path: path.to_owned(), error };
         let header = read_header(mapped.as_ref()).map_err(format)?;
         let secret = secret(&header, path, key_file)?;
-        let opened = map::open_mapped(mapped, secret, check).map_err(format)?;
-        Ok(FilterFile { path: path.to_owned(), header: opened.header, filter: opened.filter })
+        let opened = map::open_mapped(mapped.clone(), secret, check).map_err(format)?;
+        let (path, header, filter) = (path.to_owned(), opened.header, opened.filter);
+        Ok(FilterFile { path, header, filter, mapped })
     }
 }
 
@@ -45,6 +48,7 @@ pub fn load(
     let secret =
         if header.is_keyed() || key_file.is_named() { Some(key_file.read(path)?) } else { None };
     let (filter, header) = map::load_mapped(mapped, path, secret, budget)?;
+    mapped.check_unchanged()?;
     warn_of_jump(&filter, path);
     Ok((filter, header))
 }

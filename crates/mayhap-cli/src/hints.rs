@@ -81,6 +81,20 @@ fn keys(error: &KeysError) -> Option<String> {
         KeysError::ExactState { .. } => {
             "`mayhap dedup --exact --state` reads it, and `mayhap verify` checks it".to_owned()
         }
+        KeysError::Binary { what, .. } if what.starts_with("UTF-16") => {
+            "convert it with `iconv -f utf-16 -t utf-8`; --binary reads it as it is".to_owned()
+        }
+        KeysError::Binary { .. } => {
+            "name a file of lines, unpack it first, or read its bytes as they are with --binary"
+                .to_owned()
+        }
+        KeysError::Window { .. } => {
+            "decompress it with `zstd -dc --long=31` on a machine with more memory".to_owned()
+        }
+        KeysError::NoKey { .. } => {
+            "--on-missing skip passes such lines over, --on-missing line takes them whole"
+                .to_owned()
+        }
         KeysError::Damaged { .. } => {
             "decompress it yourself to see how far it is whole, or fetch it again".to_owned()
         }
@@ -100,6 +114,9 @@ fn map(error: &MapError) -> Option<String> {
         MapError::Directory { .. } => Some("name the filter's file".to_owned()),
         MapError::Format { error, .. } => format(error),
         MapError::Memory { .. } => Some("allow more with --max-memory".to_owned()),
+        MapError::Changed { .. } => Some(
+            "run it again; write a new file beside it and rename it, as mayhap does".to_owned(),
+        ),
         _ => None,
     }
 }
@@ -128,6 +145,12 @@ fn replace(error: &ReplaceError) -> Option<String> {
         ReplaceError::NotAFilter { .. } => {
             "choose another name, or replace it with --force".to_owned()
         }
+        ReplaceError::Data { .. } => {
+            "it is read only: choose another name; `mayhap build -o FILE` makes a filter of keys, \
+             `convert -o` copies one out"
+                .to_owned()
+        }
+        ReplaceError::Sync { error, .. } => return system(error, "is there such a folder?"),
         ReplaceError::Exists { .. } => "choose another name".to_owned(),
         ReplaceError::Directory { .. } => "name a file in it".to_owned(),
         ReplaceError::Write { error, .. } => return system(error, "is there such a folder?"),

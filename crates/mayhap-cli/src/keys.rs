@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 use mayhap::format::Notes;
 use mayhap_foreign::{Format, KeyType as ForeignKeyType};
 use mayhap_store::keys::{
-    Csv, Fields, Framing, Input, Normaliser, Part, Pointer, Reading, Rules, Spelling,
+    Column, Csv, FieldRange, Fields, Framing, Input, Normaliser, OnMissing, Part, Pointer, Reading,
+    Rules, Spelling,
 };
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -16,8 +17,8 @@ use std::path::PathBuf;
 /// To be flattened last, or its heading would be that of the flags after it.
 #[derive(Args, Clone, Debug)]
 pub struct KeyArgs {
-    /// Files of keys, one a line; `-` or none is standard input. Compressed ones (gz, zst, xz,
-    /// bz2) are read as they are
+    /// Files of keys, one per line; `-` or none is standard input. Compressed ones (gz, zst, xz,
+    /// bz2, lz4) are read as they are
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 
@@ -41,26 +42,30 @@ pub struct RuleArgs {
     #[arg(long, display_order = 102)]
     skip_empty: bool,
 
-    /// The key is these fields of the line, counted from 1
+    /// The key is these fields of the line, counted from 1: `2`, `1,3`, `2-4,7` or `3-`. Several
+    /// are one key, in the order given
     #[arg(long, value_name = "N,...", value_delimiter = ',', display_order = 103)]
+    #[arg(value_parser = field_range, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["csv", "json_key"])]
-    field: Vec<usize>,
+    field: Vec<FieldRange>,
 
     /// What separates fields: one character, `\t` for a tab (the default; a comma with --csv)
     #[arg(long, value_name = "CHAR", value_parser = delimiter, display_order = 104)]
     delimiter: Option<u8>,
 
-    /// Input is CSV; the key is this column, by its name in the first row, or by number from 1
+    /// Input is CSV; the key is this column, by its name in the first row, or by number from 1.
+    /// Several (`a,b`, or the flag again) are one key; a name with a comma in it is written in
+    /// quotes, '"a,b"'
     #[arg(long, value_name = "COLUMN", conflicts_with_all = ["json_key", "null"])]
-    #[arg(display_order = 105)]
-    csv: Option<String>,
+    #[arg(display_order = 105, value_parser = columns)]
+    csv: Vec<Columns>,
 
     /// Lines are JSON; the key is what this pointer points to, as in /user/email
     #[arg(long, value_name = "POINTER", display_order = 106)]
     json_key: Option<String>,
 
     /// Each key is written in hex; the bytes it stands for are what counts
-    #[arg(long, conflicts_with = "key_type", display_order = 107)]
+    #[arg(long, display_order = 107)]
     hex_keys: bool,
 
     /// What a key is; stored in the filter
@@ -71,7 +76,32 @@ pub struct RuleArgs {
     /// add. Lines are printed as they came
     #[arg(long, value_name = "HOW", display_order = 109)]
     normalize: Option<Normalize>,
+
+    /// What becomes of a line without the field, column, JSON value or number that is the key. By
+    /// default it is not a key, and is counted; dedup prints it
+    #[arg(long, value_name = "WHAT", display_order = 110)]
+    on_missing: Option<OnMissingArg>,
+
+    /// Read input whose first bytes are those of a binary format (Parquet, an archive, a
+    /// database, a filter), which is refused otherwise
+    #[arg(long, display_order = 111)]
+    binary: bool,
 }
+
+/// What becomes of a line without a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnMissingArg {
+    /// It is not a key; how many there were is told at the end. dedup leaves it out
+    Skip,
+    /// Stop with exit code 2 at the first one
+    Fail,
+    /// The whole line is the key
+    Line,
+}
+
+/// Columns of a table, as one flag names them.
+#[derive(Clone, Debug)]
+struct Columns(Vec<Column>);
 
 /// What a key is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -134,6 +164,17 @@ impl KeyArgs {
         (!std::io::stdin().is_terminal()).then(|| vec![Input::Stdin])
     }
 
+    /// Whether lines without a key are printed by a verb that prints lines: unless told what else
+    /// to do with them, for what is dropped is lost.
+    pub fn prints_missing(&self) -> bool {
+        self.rules.on_missing.is_none()
+    }
+
+    /// Whether lines without a key were asked to be left out.
+    pub fn drops_missing(&self) -> bool {
+        matches!(self.rules.on_missing, Some(OnMissingArg::Skip))
+    }
+
     /// Whether inputs were named.
     pub fn has_inputs(&self) -> bool {
         !self.inputs.is_empty()
@@ -157,7 +198,7 @@ impl KeyArgs {
         said: Option<ForeignKeyType>,
         notes: Option<&Notes>,
     ) -> anyhow::Result<Rules> {
-        let flag = self.rules.key_type();
+        let flag = self.rules.key_type()?;
         let keys = match (flag.map(KeyType::foreign), said) {
             (Some(flag), Some(said)) if flag != said => {
                 return Err(refuse(
@@ -190,12 +231,13 @@ impl KeyArgs {
 
     /// What another program's keys are, as far as the flags say.
     pub fn foreign_key_type(&self) -> Option<ForeignKeyType> {
-        self.rules.key_type().map(KeyType::foreign)
+        let key_type = if self.rules.hex_keys { Some(KeyType::Hex) } else { self.rules.key_type };
+        key_type.map(KeyType::foreign)
     }
 
     /// Take keys for integers unless the flags say otherwise: a bitmap has no others.
     pub fn default_to_integers(&mut self) {
-        if self.rules.key_type().is_none() {
+        if self.rules.key_type.is_none() && !self.rules.hex_keys {
             self.rules.key_type = Some(KeyType::I64);
         }
     }
@@ -240,22 +282,29 @@ impl RuleArgs {
                 delimiter: if self.null { 0 } else { b'\n' },
                 crlf: self.crlf,
                 skip_empty: self.skip_empty,
+                any_bytes: self.binary,
             },
             part: self.part()?,
             normaliser,
             spelling,
+            missing: match self.on_missing {
+                None | Some(OnMissingArg::Skip) => OnMissing::Skip,
+                Some(OnMissingArg::Fail) => OnMissing::Fail,
+                Some(OnMissingArg::Line) => OnMissing::Line,
+            },
         })
     }
 
     fn part(&self) -> anyhow::Result<Part> {
-        if self.delimiter.is_some() && self.field.is_empty() && self.csv.is_none() {
+        if self.delimiter.is_some() && self.field.is_empty() && self.csv.is_empty() {
             return Err(refuse(
                 "--delimiter separates fields, and no fields are asked for",
                 "add --field 2, or --csv COLUMN; lines are separated by newlines, or by NUL with -0",
             ));
         }
-        if let Some(column) = &self.csv {
-            let csv = Csv::new(column).with_separator(self.delimiter.unwrap_or(b','));
+        if !self.csv.is_empty() {
+            let columns = self.csv.iter().flat_map(|columns| columns.0.clone()).collect();
+            let csv = Csv::of(columns).with_separator(self.delimiter.unwrap_or(b','));
             return Ok(Part::Csv(csv));
         }
         if let Some(pointer) = &self.json_key {
@@ -270,11 +319,8 @@ impl RuleArgs {
         if self.field.is_empty() {
             return Ok(Part::Whole);
         }
-        let fields = Fields::new(self.delimiter.unwrap_or(b'\t'), self.field.clone());
-        let fields = fields.ok_or_else(|| {
-            refuse("--field 0: there is no such field", "fields are counted from 1")
-        });
-        Ok(Part::Fields(fields?))
+        let fields = Fields::of(self.delimiter.unwrap_or(b'\t'), self.field.clone());
+        Ok(fields.map_or(Part::Whole, Part::Fields))
     }
 
     /// The file's normaliser; a flag must not say otherwise.
@@ -302,13 +348,23 @@ impl RuleArgs {
         }
     }
 
-    fn key_type(&self) -> Option<KeyType> {
-        if self.hex_keys { Some(KeyType::Hex) } else { self.key_type }
+    fn key_type(&self) -> anyhow::Result<Option<KeyType>> {
+        match self.key_type {
+            Some(other) if self.hex_keys && other != KeyType::Bytes => Err(refuse(
+                format!(
+                    "--hex-keys are bytes written in hex, and --key-type says {}",
+                    other.name()
+                ),
+                "leave out one of them",
+            )),
+            _ if self.hex_keys => Ok(Some(KeyType::Hex)),
+            key_type => Ok(key_type),
+        }
     }
 
     /// The file's key type; a flag must not say otherwise.
     fn spelling(&self, notes: Option<&Notes>) -> anyhow::Result<Spelling> {
-        let flag = self.key_type();
+        let flag = self.key_type()?;
         let Some(notes) = notes else { return Ok(flag.unwrap_or(KeyType::Bytes).spelling()) };
         let name = key_type(notes);
         let stored = KeyType::from_name(name)
@@ -407,5 +463,68 @@ fn delimiter(text: &str) -> Result<u8, String> {
         b"\\0" => Ok(0),
         [byte] => Ok(*byte),
         _ => Err(format!("{text:?} is not one character: write one, or \\t for a tab")),
+    }
+}
+
+fn field_range(text: &str) -> Result<FieldRange, String> {
+    FieldRange::from_text(text).ok_or_else(|| {
+        format!("{text:?} is no field: they are counted from 1, as in 2, 2-4, 3- or -4")
+    })
+}
+
+/// Columns with commas between, quoted as in the table itself.
+fn columns(text: &str) -> Result<Columns, String> {
+    let mut rest = text;
+    let mut names = Vec::new();
+    loop {
+        let end;
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let wrong = || format!("{text:?}: the quote is not closed");
+            let mut name = String::new();
+            let mut from = quoted;
+            loop {
+                let at = from.find('"').ok_or_else(wrong)?;
+                name.push_str(&from[..at]);
+                from = &from[at + 1..];
+                match from.strip_prefix('"') {
+                    Some(more) => {
+                        name.push('"');
+                        from = more;
+                    }
+                    None => break,
+                }
+            }
+            names.push(Column::Name(name));
+            end = from;
+        } else {
+            let at = rest.find(',').unwrap_or(rest.len());
+            names.push(Column::from(&rest[..at]));
+            end = &rest[at..];
+        }
+        match end.strip_prefix(',') {
+            Some(more) => rest = more,
+            None if end.is_empty() => return Ok(Columns(names)),
+            None => return Err(format!("{text:?}: a comma is wanted behind a name in quotes")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_separated_by_commas_and_may_be_quoted() {
+        let name = |name: &str| Column::Name(name.to_owned());
+        for (text, want) in [
+            ("url", vec![name("url")]),
+            ("2", vec![Column::Number(2)]),
+            ("a,3", vec![name("a"), Column::Number(3)]),
+            ("\"last, first\",\"2\"", vec![name("last, first"), name("2")]),
+            ("\"say \"\"hi\"\"\"", vec![name("say \"hi\"")]),
+        ] {
+            assert_eq!(columns(text).unwrap().0, want, "{text}");
+        }
+        assert!(columns("\"a").is_err() && columns("\"a\"b").is_err());
     }
 }

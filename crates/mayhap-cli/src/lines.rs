@@ -1,16 +1,18 @@
 //! Printing the lines that may be in, or are not: check, redis check.
 
 use crate::ask::{Answers, Asking};
-use crate::exit::refuse;
+use crate::exit::{Exit, refuse};
 use crate::globals::Globals;
 use crate::print;
 use clap::Args;
 use mayhap_store::exact::{ExactSet, Hashing128};
-use mayhap_store::keys::{Batch, Input, Part, Reading, Rules};
+use mayhap_store::keys::{Batch, Input, Line, Part, Reading, Rules};
 use serde_json::json;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Which lines are printed, and how.
 #[derive(Args, Clone, Debug)]
@@ -27,22 +29,55 @@ pub struct LineArgs {
     #[arg(short, long, conflicts_with = "line_number")]
     pub count: bool,
 
-    /// Print each line's number in its input before it, as in `12:line`
+    /// Print each line's number in its input before it, as in `12:line`; with several inputs
+    /// also its input, as in `list.txt:12:line`
     #[arg(short = 'n', long)]
     pub line_number: bool,
+
+    /// Print the input's name before each line, as in `list.txt:line`; before the count with -c
+    #[arg(short = 'H', long, conflicts_with = "no_filename")]
+    pub with_filename: bool,
+
+    /// Never print the input's name
+    #[arg(long)]
+    pub no_filename: bool,
 }
 
 impl LineArgs {
     /// Fails where nothing is to be printed and something is.
     pub fn check_quiet(&self, which: bool, globals: &Globals) -> anyhow::Result<()> {
-        let prints = self.count || self.mark || which || self.line_number || globals.json;
-        if globals.quiet && prints {
+        let prints = self.count || self.mark || which || self.line_number || self.with_filename;
+        if globals.quiet && (prints || globals.json) {
             return Err(refuse(
                 "-q prints nothing, so there is nothing to count, mark or number",
-                "leave out -q, or all of -c, -n, --mark, --which and --json",
+                "leave out -q, or all of -c, -n, -H, --mark, --which and --json",
             ));
         }
         Ok(())
+    }
+}
+
+/// Inputs that cannot be read: each is told, and the others are read all the same.
+#[derive(Clone, Debug, Default)]
+pub struct Unreadable(Arc<AtomicBool>);
+
+impl Unreadable {
+    /// Read on behind inputs that cannot be read.
+    pub fn pass_over(&self, reading: Reading) -> Reading {
+        let any = Arc::clone(&self.0);
+        reading.passing_over(move |error| {
+            any.store(true, Relaxed);
+            crate::exit::report(&error.into());
+        })
+    }
+
+    /// As grep ends: trouble with an input outweighs what was found in others, unless only that
+    /// was to be known.
+    pub fn exit(&self, found: bool, globals: &Globals) -> Exit {
+        if self.0.load(Relaxed) && !(globals.quiet && found) {
+            return Exit::Trouble;
+        }
+        Exit::of(found)
     }
 }
 
@@ -74,11 +109,16 @@ pub struct Printer<'a> {
     /// What the filters are called.
     pub names: Vec<String>,
     pub globals: &'a Globals,
-    pub delimiter: u8,
-    /// Lines so far, and those of them that were wanted.
-    pub lines: u64,
+    inputs: &'a [Input],
+    delimiter: u8,
+    /// Whether the head of a table is printed already.
+    has_head: bool,
+    /// Lines so far, those of them without a key, and those that were wanted, by input.
+    lines: u64,
+    missing: u64,
     pub matched: u64,
-    pub text: Vec<u8>,
+    matched_in: Vec<u64>,
+    text: Vec<u8>,
 }
 
 impl<'a> Printer<'a> {
@@ -87,12 +127,39 @@ impl<'a> Printer<'a> {
         which: bool,
         asking: &'a Asking<'a>,
         names: Vec<String>,
-        rules: &Rules,
+        reading: &'a Reading,
         globals: &'a Globals,
     ) -> Printer<'a> {
-        let delimiter = rules.framing.delimiter;
-        let text = Vec::new();
-        Printer { args, which, asking, names, globals, delimiter, lines: 0, matched: 0, text }
+        let inputs = reading.inputs();
+        Printer {
+            args,
+            which,
+            asking,
+            names,
+            globals,
+            inputs,
+            delimiter: reading.rules().framing.delimiter,
+            has_head: false,
+            lines: 0,
+            missing: 0,
+            matched: 0,
+            matched_in: vec![0; inputs.len()],
+            text: Vec::new(),
+        }
+    }
+
+    /// Whether lines have their input's name before them.
+    fn has_names(&self) -> bool {
+        let LineArgs { line_number, with_filename, no_filename, .. } = self.args;
+        *with_filename || (*line_number && self.inputs.len() > 1 && !no_filename)
+    }
+
+    /// What an input is called in front of its lines.
+    fn input_name(&self, input: usize) -> Vec<u8> {
+        match &self.inputs[input] {
+            Input::Stdin => b"(standard input)".to_vec(),
+            Input::File(path) => path.as_os_str().as_encoded_bytes().to_vec(),
+        }
     }
 
     /// The next lines with their answers.
@@ -101,8 +168,10 @@ impl<'a> Printer<'a> {
         let wanted = !self.args.invert;
         let any = batch.out.any();
         let matched = any.iter().filter(|yes| **yes == wanted).count() as u64;
-        self.lines += any.len() as u64;
+        self.lines += any.len() as u64 + batch.missing();
+        self.missing += batch.missing();
         self.matched += matched;
+        self.matched_in[batch.input()] += matched;
         if self.globals.quiet {
             // One is enough to know.
             return Ok(if matched > 0 {
@@ -132,39 +201,46 @@ impl<'a> Printer<'a> {
         let which = &self.which;
         let any = batch.out.any();
         if self.globals.json {
-            for (i, (number, line)) in batch.numbered().enumerate() {
-                if *mark || any[i] == wanted {
-                    let value = self.line_json(batch, i, number, line);
+            for line in batch.lines() {
+                if *mark || line.key.is_some_and(|i| any[i] == wanted) {
+                    let value = self.line_json(batch, line);
                     self.text.extend_from_slice(value.to_string().as_bytes());
                     self.text.push(b'\n');
                 }
             }
             return;
         }
-        let plain = !(*mark || *which || *line_number);
+        let plain = !(*mark || *which || *line_number || self.has_names());
         if plain {
             // A table stays one: its head goes with the first rows.
-            if let Some(head) = batch.header().filter(|_| batch.input() == 0 && batch.is_first()) {
+            if let Some(head) = batch.header().filter(|_| !self.has_head) {
                 self.text.extend_from_slice(head);
+                self.has_head = true;
             }
             return batch.copy_where(|i| any[i] == wanted, &mut self.text);
         }
-        for (i, (number, line)) in batch.numbered().enumerate() {
-            if !*mark && any[i] != wanted {
+        let input = self.has_names().then(|| self.input_name(batch.input()));
+        for line in batch.lines() {
+            if !*mark && line.key.is_none_or(|i| any[i] != wanted) {
                 continue;
             }
             if *mark {
-                self.text.extend_from_slice(if any[i] { b"+\t" } else { b"-\t" });
+                let mark = line.key.map_or(b"?\t", |i| if any[i] { b"+\t" } else { b"-\t" });
+                self.text.extend_from_slice(mark);
             }
             if *which {
-                let names = self.which(&batch.out, i);
+                let names = line.key.map_or_else(Vec::new, |i| self.which(&batch.out, i));
                 self.text.extend_from_slice(names.join(",").as_bytes());
                 self.text.push(b'\t');
             }
-            if *line_number {
-                self.text.extend_from_slice(format!("{number}:").as_bytes());
+            if let Some(input) = &input {
+                self.text.extend_from_slice(input);
+                self.text.push(b':');
             }
-            self.text.extend_from_slice(line);
+            if *line_number {
+                self.text.extend_from_slice(format!("{}:", line.number).as_bytes());
+            }
+            self.text.extend_from_slice(line.text);
             self.text.push(self.delimiter);
         }
     }
@@ -186,15 +262,12 @@ impl<'a> Printer<'a> {
         names.collect()
     }
 
-    fn line_json(
-        &self,
-        batch: &Batch<Answers>,
-        i: usize,
-        number: u64,
-        line: &[u8],
-    ) -> serde_json::Value {
-        let mut value = json!({"line": number, "maybe": batch.out.any()[i]});
-        print::put_text(&mut value, "text", line);
+    fn line_json(&self, batch: &Batch<Answers>, line: Line<'_>) -> serde_json::Value {
+        let maybe = line.key.map(|i| batch.out.any()[i]);
+        let file = self.inputs[batch.input()].path().display().to_string();
+        let mut value = json!({"file": file, "line": line.number, "maybe": maybe});
+        print::put_text(&mut value, "text", line.text);
+        let Some(i) = line.key else { return value };
         if self.names.len() > 1 {
             value["filters"] = batch.out.which(i).map(|filter| self.name(filter)).collect();
         }
@@ -208,7 +281,23 @@ impl<'a> Printer<'a> {
     pub fn finish(&self) -> anyhow::Result<()> {
         if self.args.count && !self.globals.quiet {
             if self.globals.json {
-                return print::json(&json!({"lines": self.lines, "matched": self.matched}));
+                let mut value = json!({"lines": self.lines, "matched": self.matched});
+                value["missing"] = self.missing.into();
+                if self.args.with_filename {
+                    let each = self.inputs.iter().zip(&self.matched_in).map(|(input, matched)| {
+                        json!({"file": input.path().display().to_string(), "matched": matched})
+                    });
+                    value["files"] = each.collect();
+                }
+                return print::json(&value);
+            }
+            if self.args.with_filename {
+                let mut text = Vec::new();
+                for (input, matched) in self.matched_in.iter().enumerate() {
+                    text.extend(self.input_name(input));
+                    text.extend(format!(":{matched}\n").as_bytes());
+                }
+                return print::out_bytes(|out| out.write_all(&text));
             }
             return print::out(&format!("{}\n", self.matched));
         }

@@ -22,6 +22,7 @@ mod lines;
 mod measure;
 mod numbers;
 mod outcome;
+mod paths;
 mod print;
 mod progress;
 mod secret;
@@ -56,5 +57,6 @@ fn main() -> ExitCode {
         Err(error) => return usage::report(&error).into(),
     };
     cli.globals.color.write_global();
+    exit::on_truncated_filter();
     cli.verb.run(&cli.globals).unwrap_or_else(|error| exit::report(&error)).into()
 }

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::globals::Globals;
-use crate::numbers::{bytes, grouped, percent, rate_flag, rounded, spoken};
+use crate::numbers::{bytes, grouped, known_estimate, percent, plural, rate_flag, rounded, spoken};
 use crate::print;
 use mayhap::{AnyFilter, Kind};
 use mayhap_store::keys::{Rules, Tally};
@@ -37,13 +37,12 @@ impl Outcome<'_> {
         if globals.quiet {
             return Ok(());
         }
-        if self.no_integers > 0 {
+        if self.left_out() > 0 {
             let hint = "a bitmap holds integers; --kind blocked holds any key";
-            let what =
-                format!("lines left out that are no integers: {}", grouped(self.no_integers));
+            let what = format!("lines left out that are no integers: {}", grouped(self.left_out()));
             print::warning(&what, Some(hint));
         } else {
-            print::unparsed(self.tally.unparsed, rules, globals);
+            print::unparsed(self.tally, rules, globals);
         }
         if let Some((what, hint)) = overfull(self.filter) {
             print::warning(&format!("{}: {what}", self.path.display()), Some(&hint));
@@ -53,8 +52,14 @@ impl Outcome<'_> {
 
     /// 0, or 2 where it is overfull (or lost keys) and that was not to be.
     pub fn exit(&self, strict: bool) -> Exit {
-        let amiss = self.no_integers > 0 || overfull(self.filter).is_some();
+        let amiss = self.left_out() > 0 || overfull(self.filter).is_some();
         if strict && amiss { Exit::Trouble } else { Exit::Yes }
+    }
+
+    /// Lines that an exact set of integers has no place for.
+    fn left_out(&self) -> u64 {
+        let missing = if self.filter.kind() == Kind::Bitmap { self.tally.missing } else { 0 };
+        self.no_integers + missing
     }
 
     fn text(&self) -> String {
@@ -65,10 +70,10 @@ impl Outcome<'_> {
             _ => format!("rate {}", percent(rate_now(filter))),
         };
         format!(
-            "{verb} {}: {} lines, {taken}{} keys, {} {}, {rate}, {}",
+            "{verb} {}: {}, {taken}{}, {} {}, {rate}, {}",
             path.display(),
-            grouped(tally.records),
-            grouped(filter.keys()),
+            plural(tally.records, "line"),
+            plural(filter.keys(), "key"),
             filter.kind(),
             bytes(filter.bytes()),
             spoken(*took),
@@ -82,6 +87,7 @@ impl Outcome<'_> {
             "kind": filter.kind().name(),
             "lines": tally.records,
             "unparsed": tally.unparsed,
+            "missing": tally.missing,
             "keys": filter.keys(),
             "capacity": filter.capacity(),
             "bytes": filter.bytes(),
@@ -90,8 +96,8 @@ impl Outcome<'_> {
             "overfull": overfull(filter).is_some(),
             "seconds": self.took.as_secs_f64(),
         });
-        if self.no_integers > 0 {
-            value["left_out"] = self.no_integers.into();
+        if self.left_out() > 0 {
+            value["left_out"] = self.left_out().into();
         }
         if let Some(keys) = self.removed {
             value["removed"] = keys.into();
@@ -126,14 +132,14 @@ pub fn overfull<B: AsRef<[u8]>>(filter: &AnyFilter<B>) -> Option<(String, String
         return None;
     }
     let what = format!(
-        "overfull: {} keys where {} were planned; the rate is {} now, {} was asked for. No key is lost",
-        grouped(keys),
+        "overfull: {} where {} were planned; the rate is {} now, {} was asked for. No key is lost",
+        plural(keys, "key"),
         grouped(capacity),
         percent(now),
         percent(asked)
     );
     // Twice what is in; a filter that is full to the brim cannot tell how many that are.
-    let room = rounded(keys.max(filter.estimate()).saturating_mul(2));
+    let room = rounded(keys.max(known_estimate(filter.estimate()).unwrap_or(0)).saturating_mul(2));
     // Only these two have a kind that does the same and grows.
     let or = match filter.kind() {
         Kind::Blocked | Kind::Classic => ", or with --kind scalable",
@@ -148,9 +154,9 @@ pub fn overfull<B: AsRef<[u8]>>(filter: &AnyFilter<B>) -> Option<(String, String
 
 fn crowded(keys: u64, capacity: u64, generations: u32, now: f64, asked: f64) -> (String, String) {
     let what = format!(
-        "crowded: {} keys in the {generations} parts of the window, planned for {}; \
+        "crowded: {} in the {generations} parts of the window, planned for {}; \
          the rate is {} now, {} was asked for, until they are forgotten. No key is lost",
-        grouped(keys),
+        plural(keys, "key"),
         grouped(capacity),
         percent(now),
         percent(asked)

@@ -2,9 +2,9 @@
 
 use crate::exit::hinted;
 use crate::globals::Globals;
-use crate::numbers::grouped;
+use crate::numbers::plural;
 use anstyle::{AnsiColor, Style};
-use mayhap_store::keys::{Part, Rules, Spelling};
+use mayhap_store::keys::{OnMissing, Part, Rules, Spelling, Tally};
 use serde_json::Value;
 use std::fmt::{self, Display};
 use std::io::{self, Write};
@@ -151,22 +151,29 @@ pub fn put_text(object: &mut Value, name: &str, bytes: &[u8]) {
     }
 }
 
-/// Say how many lines had no key where the rules look for one.
-pub fn unparsed(lines: u64, rules: &Rules, globals: &Globals) {
-    if lines == 0 || globals.quiet {
+/// Say how many lines had no key where the rules look for one, and were passed over.
+pub fn unparsed(tally: Tally, rules: &Rules, globals: &Globals) {
+    without_key(tally, rules, "passed over", globals);
+}
+
+/// The same, where something else became of lines without a key.
+pub fn without_key(tally: Tally, rules: &Rules, became: &str, globals: &Globals) {
+    if globals.quiet {
         return;
     }
-    let what = match (&rules.part, rules.spelling) {
-        (Part::Fields(_), _) => "the fields asked for",
-        (Part::Csv(_), _) => "the column asked for",
-        (Part::Json(_), _) => "the JSON value asked for",
-        (_, Spelling::I64 | Spelling::I32 { .. } | Spelling::I32Be) => "a decimal number",
-        (_, Spelling::Hex) => "a key in hex",
-        (_, Spelling::Utf16) => "valid UTF-8",
-        _ => "anything to normalise",
-    };
-    let (noun, kept) = if lines == 1 { ("line", "it stands") } else { ("lines", "they stand") };
-    warning(&format!("{} {noun} without {what}, taken as {kept}", grouped(lines)), None);
+    if tally.missing > 0 {
+        let what = format!("{} without {}", plural(tally.missing, "line"), rules.wanted());
+        let hint = "--on-missing fail stops at the first, --on-missing line takes the whole line";
+        warning(&format!("{what}: no key, {became}"), Some(hint));
+    }
+    if tally.unparsed > 0 {
+        let whole = rules.part == Part::Whole && rules.spelling == Spelling::Bytes;
+        let is_line = rules.missing == OnMissing::Line && !whole;
+        let what = if is_line { rules.wanted() } else { "anything to normalise" };
+        let kept = if tally.unparsed == 1 { "it stands" } else { "they stand" };
+        let lines = plural(tally.unparsed, "line");
+        warning(&format!("{lines} without {what}, taken as {kept}"), None);
+    }
 }
 
 #[cfg(test)]

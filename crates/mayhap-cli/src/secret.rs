@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Clone, Debug, Default)]
 pub struct KeyFile {
     /// Where the secret of a keyed filter is kept; the default is beside it, FILE.key
-    #[arg(long, value_name = "KEYFILE")]
+    #[arg(long, value_name = "KEYFILE", value_parser = crate::paths::file())]
     key_file: Option<PathBuf>,
 }
 

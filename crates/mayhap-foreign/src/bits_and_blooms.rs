@@ -72,6 +72,7 @@ pub struct FourHashes(Modulus);
 
 impl Scheme for FourHashes {
     type Hash = [u64; 4];
+    type Keys = mayhap::ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::BITS_AND_BLOOMS

@@ -69,6 +69,7 @@ const fn halves(hash: u64) -> [u32; 2] {
 
 impl Scheme for JsScheme {
     type Hash = Pair;
+    type Keys = mayhap::ByteKeys;
 
     fn id(&self) -> SchemeId {
         match self.generation {

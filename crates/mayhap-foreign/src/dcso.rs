@@ -76,6 +76,7 @@ pub struct PrimeWalk(Modulus);
 
 impl Scheme for PrimeWalk {
     type Hash = u64;
+    type Keys = mayhap::ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::DCSO

@@ -6,7 +6,7 @@ use crate::{
 };
 use mayhap::format::Array;
 use mayhap::sizing::ClassicShape;
-use mayhap::{Classic, Pages, Scheme};
+use mayhap::{ByteKeys, Classic, Pages, Scheme};
 use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
@@ -19,7 +19,13 @@ use std::ops::{Deref, DerefMut, Range};
 /// and keeping it in our own file then follow.
 pub trait Frame: Clone + fmt::Debug + Send + Sync + 'static {
     /// How keys become positions in the array as it lies in the file.
-    type Scheme: Scheme<Hash: Send> + Clone + PartialEq + fmt::Debug + Send + Sync + 'static;
+    type Scheme: Scheme<Hash: Send, Keys = ByteKeys>
+        + Clone
+        + PartialEq
+        + fmt::Debug
+        + Send
+        + Sync
+        + 'static;
 
     /// The format it belongs to.
     fn format(&self) -> Format;

@@ -41,6 +41,7 @@ pub struct Mitz {
 
 impl Scheme for Mitz {
     type Hash = (u64, u64);
+    type Keys = mayhap::ByteKeys;
 
     fn id(&self) -> SchemeId {
         match self.strategy {

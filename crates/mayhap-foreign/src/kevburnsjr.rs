@@ -42,6 +42,7 @@ impl FnvWalk {
 
 impl Scheme for FnvWalk {
     type Hash = (u32, u32);
+    type Keys = mayhap::ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::KEVBURNSJR

@@ -1,6 +1,7 @@
 //! From what people type to what a program hashed.
 
 use crate::{ForeignError, Format};
+use mayhap::{KeyEncoding, KeyValue};
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -17,17 +18,6 @@ pub enum KeyType {
     I32,
     /// Strings hashed as UTF-16 (Java's `unencodedCharsFunnel`), written as UTF-8.
     Utf16,
-}
-
-/// What becomes of a number's text.
-#[derive(Clone, Copy)]
-enum Spelling {
-    /// Eight bytes, little-endian.
-    Le8,
-    /// Four bytes, little-endian.
-    Le4,
-    /// Four bytes, big-endian.
-    Be4,
 }
 
 impl KeyType {
@@ -59,54 +49,62 @@ impl KeyType {
     /// # Ok::<(), mayhap_foreign::ForeignError>(())
     /// ```
     pub fn key(self, format: Format, text: &[u8]) -> Result<Cow<'_, [u8]>, ForeignError> {
-        match self {
-            KeyType::Bytes => return Ok(Cow::Borrowed(text)),
+        let encoding = self.encoding(format)?;
+        let value = match (encoding, self) {
+            (KeyEncoding::Bytes, _) => return Ok(Cow::Borrowed(text)),
+            (KeyEncoding::Utf16, _) => {
+                KeyValue::Text(str::from_utf8(text).map_err(|_| bad(text, "UTF-8"))?)
+            }
+            (_, KeyType::I32) => number::<i32>(text, "a 32-bit integer")?.into(),
+            _ => number::<i64>(text, "a 64-bit integer")?.into(),
+        };
+        let encoded = encoding.encode(value).map_err(|_| bad(text, encoding_name(encoding)))?;
+        Ok(Cow::Owned(encoded.as_ref().to_vec()))
+    }
+
+    /// How the format's programs make bytes of such keys; an error where they have none.
+    ///
+    /// ```
+    /// use mayhap::KeyEncoding;
+    /// use mayhap_foreign::{Format, KeyType, guava};
+    /// let encoding = KeyType::I32.encoding(Format::Guava)?;
+    /// assert_eq!(encoding, KeyEncoding::I32);
+    /// let mut filter = guava::create(100, 0.01, guava::Release::default())?;
+    /// filter.insert(encoding.encode(7)?);
+    /// assert!(filter.contains(encoding.encode(7i64)?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// A typed value by itself does not compile, since it would be hashed as other bytes:
+    ///
+    /// ```compile_fail
+    /// # use mayhap_foreign::guava;
+    /// # let filter = guava::create(100, 0.01, guava::Release::default())?;
+    /// filter.contains(7i32);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn encoding(self, format: Format) -> Result<KeyEncoding, ForeignError> {
+        use Format::{BloomfilterJs, BloomfilterJsOld, Guava, Kevburnsjr, NumBase64, Orc};
+        use Format::{Parquet, ParquetBitset, Spark};
+        match (self, format) {
+            (KeyType::Bytes, _) => Ok(KeyEncoding::Bytes),
+            (KeyType::Utf16, Guava) => Ok(KeyEncoding::Utf16),
             // They know no other, and get their strings as UTF-8 either way.
-            KeyType::Utf16
-                if matches!(format, Format::BloomfilterJs | Format::BloomfilterJsOld) =>
-            {
-                return Ok(Cow::Borrowed(text));
-            }
-            KeyType::Utf16 if format == Format::Guava => return utf16(text),
-            _ => {}
-        }
-        let spelling = self.spelling(format)?;
-        match self {
-            KeyType::I32 => {
-                let number: i32 = number(text, "a 32-bit integer")?;
-                Ok(Cow::Owned(match spelling {
-                    Spelling::Le8 => i64::from(number).to_le_bytes().to_vec(),
-                    Spelling::Le4 => number.to_le_bytes().to_vec(),
-                    Spelling::Be4 => number.to_be_bytes().to_vec(),
-                }))
-            }
+            (KeyType::Utf16, BloomfilterJs | BloomfilterJsOld) => Ok(KeyEncoding::Bytes),
+            (KeyType::I64, Guava | Parquet | ParquetBitset | Spark | Orc) => Ok(KeyEncoding::I64),
+            (KeyType::I32, Guava | Parquet | ParquetBitset) => Ok(KeyEncoding::I32),
+            // Widened before they are hashed.
+            (KeyType::I32, Spark | Orc) => Ok(KeyEncoding::I64),
+            (KeyType::I32, Kevburnsjr | NumBase64) => Ok(KeyEncoding::I32Be),
             _ => {
-                let number: i64 = number(text, "a 64-bit integer")?;
-                Ok(Cow::Owned(number.to_le_bytes().to_vec()))
+                Err(ForeignError::KeyType { format, got: self.name(), need: KeyType::need(format) })
             }
         }
     }
 
     /// Fails where the format's programs have no such keys.
     pub fn check(self, format: Format) -> Result<(), ForeignError> {
-        let sample: &[u8] = if self == KeyType::Utf16 { b"" } else { b"0" };
-        self.key(format, sample).map(drop)
-    }
-
-    fn spelling(self, format: Format) -> Result<Spelling, ForeignError> {
-        match (format, self) {
-            (Format::Guava | Format::Parquet | Format::ParquetBitset, KeyType::I64) => {
-                Ok(Spelling::Le8)
-            }
-            (Format::Guava | Format::Parquet | Format::ParquetBitset, KeyType::I32) => {
-                Ok(Spelling::Le4)
-            }
-            (Format::Spark | Format::Orc, KeyType::I64 | KeyType::I32) => Ok(Spelling::Le8),
-            (Format::Kevburnsjr | Format::NumBase64, KeyType::I32) => Ok(Spelling::Be4),
-            _ => {
-                Err(ForeignError::KeyType { format, got: self.name(), need: KeyType::need(format) })
-            }
-        }
+        self.encoding(format).map(drop)
     }
 
     const fn need(format: Format) -> &'static str {
@@ -122,10 +120,12 @@ impl KeyType {
     }
 }
 
-/// Each unit in two bytes, little-endian, without a mark of the order.
-fn utf16(text: &[u8]) -> Result<Cow<'_, [u8]>, ForeignError> {
-    let text = str::from_utf8(text).map_err(|_| bad(text, "UTF-8"))?;
-    Ok(Cow::Owned(text.encode_utf16().flat_map(u16::to_le_bytes).collect()))
+const fn encoding_name(encoding: KeyEncoding) -> &'static str {
+    match encoding {
+        KeyEncoding::I32 | KeyEncoding::I32Be => "a 32-bit integer",
+        KeyEncoding::I64 => "a 64-bit integer",
+        _ => "text",
+    }
 }
 
 /// The number that this text is.

@@ -111,6 +111,7 @@ pub struct Ldb {
 
 impl Scheme for Ldb {
     type Hash = u32;
+    type Keys = mayhap::ByteKeys;
 
     fn id(&self) -> SchemeId {
         match self.tail {

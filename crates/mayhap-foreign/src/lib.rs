@@ -9,14 +9,15 @@
 //! [`Classic`](mayhap::Classic) under the family's own scheme, with whatever its file has beside the bits:
 //!
 //! ```
+//! use mayhap::KeyEncoding;
 //! use mayhap_foreign::guava::{self, Release};
 //!
 //! let mut seen = guava::create(1_000, 0.01, Release::default())?; // BloomFilter.create(funnel, 1000, 0.01)
 //! seen.insert("ada"); // as Funnels.stringFunnel(UTF_8) has it
-//! seen.insert(42i64); // as Funnels.longFunnel() has it
+//! seen.insert(KeyEncoding::I64.encode(42)?); // as Funnels.longFunnel() has it
 //! let file = seen.encode()?; // what writeTo writes
 //! assert!(guava::decode(&file)?.contains("ada"));
-//! # Ok::<(), mayhap_foreign::ForeignError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! Code that learns the format when it runs goes by name: [`detect`] what bytes are, [`open`] them in
@@ -79,6 +80,7 @@ mod reader;
 pub mod redisbloom;
 pub mod rocksdb;
 pub mod spark;
+mod typed;
 pub mod valkey_bloom;
 mod walk;
 pub mod wrap;
@@ -93,3 +95,4 @@ pub use making::{Growth, Making, Seed, UnknownVariant, Variant};
 pub use modulus::Modulus;
 pub use open::{Options, create, open};
 pub use reader::Reader;
+pub use typed::TypedFilter;

@@ -13,7 +13,7 @@ use crate::kevburnsjr::{self, Kevburnsjr};
 use crate::{Foreign, ForeignError, Format, Leaf, Parts, Summary, base64_text, ids, limits};
 use base64::engine::general_purpose::STANDARD;
 use mayhap::format::Array;
-use mayhap::{Key, Pages, Scheme};
+use mayhap::{ByteKeys, KeyOf, Pages, Scheme};
 use std::any::Any;
 use std::borrow::Cow;
 use std::io::Write;
@@ -62,7 +62,7 @@ impl Element {
     }
 
     /// Insert a key. `true`: it was certainly new, and counted.
-    pub fn insert(&mut self, key: impl Key) -> bool {
+    pub fn insert(&mut self, key: impl KeyOf<ByteKeys>) -> bool {
         let new = self.filter.insert(key);
         self.keys = (self.keys + u64::from(new)).min(1 << 56);
         new
@@ -204,12 +204,15 @@ impl Foreign for List {
             details: vec![("elements", self.elements.len().to_string())],
             capacity: self.wish.0.saturating_mul(self.elements.len() as u64),
             fpr: self.wish.1,
-            keys: Some(self.elements.iter().map(|element| element.keys).sum()),
+            keys: Some(
+                self.elements.iter().map(|element| element.keys).fold(0, u64::saturating_add),
+            ),
             layers: self.elements.len() as u64,
             bits: self.elements.iter().map(|element| element.filter.shape().bits).sum(),
             probes: self.elements.first().map_or(0, |element| element.filter.shape().probes),
             fill: share(|filter| filter.fill()),
-            estimate: self.elements.iter().map(|element| element.filter.estimate()).sum(),
+            estimate: (self.elements.iter().map(|element| element.filter.estimate()))
+                .fold(0, u64::saturating_add),
             fpr_now: 1.0 - self.elements.iter().map(strangers).product::<f64>(),
         }
     }

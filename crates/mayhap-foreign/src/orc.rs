@@ -61,6 +61,7 @@ pub struct OrcScheme {
 
 impl Scheme for OrcScheme {
     type Hash = u64;
+    type Keys = mayhap::ByteKeys;
 
     fn id(&self) -> SchemeId {
         match self.column {
@@ -228,11 +229,13 @@ fn expect_tag(got: u8, tags: &[u8], need: &'static str) -> Result<(), ForeignErr
 /// Read a message, knowing what its column holds.
 ///
 /// ```
+/// use mayhap::KeyEncoding;
 /// use mayhap_foreign::orc::{self, Column};
 /// let mut filter = orc::create(100, 0.05, Column::Long)?;
-/// filter.insert(42i64);
-/// assert!(orc::decode(&filter.encode()?, Column::Long)?.contains(42i64));
-/// # Ok::<(), mayhap_foreign::ForeignError>(())
+/// let key = KeyEncoding::I64.encode(42)?;
+/// filter.insert(&key);
+/// assert!(orc::decode(&filter.encode()?, Column::Long)?.contains(&key));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn decode(bytes: &[u8], column: Column) -> Result<Framed<Orc>, ForeignError> {
     Framed::decode(read(bytes, column)?, bytes)

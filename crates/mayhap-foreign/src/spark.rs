@@ -48,6 +48,7 @@ impl Spark {
 
 impl Scheme for SparkScheme {
     type Hash = (i32, i32);
+    type Keys = mayhap::ByteKeys;
 
     fn id(&self) -> SchemeId {
         match self.version {
@@ -183,12 +184,14 @@ pub fn decode(bytes: &[u8]) -> Result<Framed<Spark>, ForeignError> {
 /// What `BloomFilter.create(n, p)` makes.
 ///
 /// ```
+/// use mayhap::KeyEncoding;
 /// use mayhap_foreign::spark::{self, Spark};
 /// let mut filter = spark::create(1_000, 0.03, Spark::V2 { seed: 0 })?;
-/// filter.insert(42i64); // putLong(42)
+/// let key = KeyEncoding::I64.encode(42)?;
+/// filter.insert(&key); // putLong(42)
 /// filter.insert("ada"); // putString("ada")
-/// assert!(spark::decode(&filter.encode()?)?.contains(42i64));
-/// # Ok::<(), mayhap_foreign::ForeignError>(())
+/// assert!(spark::decode(&filter.encode()?)?.contains(&key));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn create(keys: u64, fpr: f64, version: Spark) -> Result<Framed<Spark>, ForeignError> {
     let keys = limits::wish(keys, fpr)?.max(1);

@@ -145,18 +145,18 @@ proptest! {
     /// Both halves of a union are found in it, whichever is longer.
     #[test]
     fn unions_hold_both(
-        ours in vec(any::<u64>(), 0..200),
-        theirs in vec(any::<u64>(), 0..200),
+        ours in vec(any::<[u8; 8]>(), 0..200),
+        theirs in vec(any::<[u8; 8]>(), 0..200),
         capacity in 1..50u64,
     ) {
         let scaling = mayhap_foreign::redisbloom::Scaling::By(2);
-        let of = |keys: &[u64]| {
+        let of = |keys: &[[u8; 8]]| {
             let mut chain = Chain::reserve(capacity, 0.01, scaling).unwrap();
             keys.iter().for_each(|key| _ = chain.insert(*key).unwrap());
             let seed = valkey_bloom::Seed::FIXED;
             let mut valkey = valkey_bloom::Chain::reserve(capacity, 0.01, 2, seed).unwrap();
             keys.iter().for_each(|key| _ = valkey.insert(*key).unwrap());
-            let rocks = rocksdb::create_filter([1u64; 10], 100.0).unwrap();
+            let rocks = rocksdb::create_filter([[1u8; 8]; 10], 100.0).unwrap();
             let mut rocks = Filter::decode(&rocks).unwrap();
             keys.iter().for_each(|key| _ = rocks.insert(*key).unwrap());
             (chain, valkey, rocks)

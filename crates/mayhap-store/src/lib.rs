@@ -37,6 +37,7 @@
 pub mod exact;
 pub mod identity;
 pub mod keys;
+mod magic;
 pub mod map;
 pub mod memory;
 pub mod replace;

@@ -1,8 +1,8 @@
 //! Text in, records and keys out: the same whatever the blocks, threads and codecs.
 
 use mayhap_store::keys::{
-    Batch, Collecting, Column, Csv, Fields, Framing, Input, KeyBytes, KeysError, Normaliser, Part,
-    Pointer, Reading, Rules, Spelling, Survey, Tally, Watch,
+    Batch, Collecting, Column, Csv, FieldRange, Fields, Framing, Input, KeyBytes, KeysError,
+    Normaliser, OnMissing, Part, Pointer, Reading, Rules, Spelling, Survey, Tally, Watch, compound,
 };
 use proptest::prelude::*;
 use std::io::Write;
@@ -54,7 +54,7 @@ impl Folder {
     fn keys(&self, text: impl AsRef<[u8]>, rules: Rules) -> (Vec<String>, u64) {
         let got = read(&self.reading(text, rules)).unwrap();
         let text = |key: &Vec<u8>| String::from_utf8_lossy(key).into_owned();
-        (got.keys.iter().map(text).collect(), got.tally.unparsed)
+        (got.keys.iter().map(text).collect(), got.tally.missing)
     }
 }
 
@@ -85,7 +85,7 @@ proptest! {
     ) {
         let folder = Folder::new();
         let inputs = texts.iter().enumerate().map(|(i, text)| folder.file(&i.to_string(), text).into());
-        let rules = Rules { framing: Framing { delimiter, crlf, skip_empty }, ..Rules::default() };
+        let rules = Rules { framing: Framing { delimiter, crlf, skip_empty, any_bytes: false }, ..Rules::default() };
         let reading = Reading::new(inputs.collect(), rules)
             .with_block_bytes(block_bytes)
             .with_threads(threads);
@@ -101,7 +101,7 @@ proptest! {
                 }
             }
         }
-        prop_assert_eq!(got.tally, Tally { records: keys.len() as u64, unparsed: 0 });
+        prop_assert_eq!(got.tally, Tally { records: keys.len() as u64, ..Tally::default() });
         prop_assert_eq!(got.keys, keys);
         prop_assert_eq!(got.records, records);
         prop_assert_eq!(reading.count().unwrap(), got.tally.records);
@@ -203,12 +203,12 @@ fn fields_are_found_and_joined_without_confusion() {
         ..Rules::default()
     };
     let text = "ab\tc\t1\na\tbc\t2\nlonely\n";
-    let (keys, unparsed) = folder.keys(text, fields(&[2]));
-    assert_eq!((keys, unparsed), (vec!["c".into(), "bc".into(), "lonely".into()], 1));
-    let (keys, unparsed) = folder.keys(text, fields(&[1, 2]));
+    let (keys, missing) = folder.keys(text, fields(&[2]));
+    assert_eq!((keys, missing), (vec!["c".into(), "bc".into()], 1));
+    let (keys, missing) = folder.keys(text, fields(&[1, 2]));
     assert_ne!(keys[0], keys[1]);
     assert_eq!(keys[0], "\u{2}\0\0\0\0\0\0\0ab\u{1}\0\0\0\0\0\0\0c");
-    assert_eq!((keys[2].as_str(), unparsed), ("lonely", 1));
+    assert_eq!((keys.len(), missing), (2, 1));
     assert_eq!(Fields::new(b'\t', vec![]), None);
     assert_eq!(Fields::new(b'\t', vec![0]), None);
 }
@@ -223,12 +223,12 @@ fn columns_have_names_and_rows_have_line_ends() {
         let rules = Rules { part: part.clone(), framing, ..Rules::default() };
         let reading = folder.reading(text, rules).with_block_bytes(block_bytes);
         let got = read(&reading.with_threads(threads)).unwrap();
-        let want = ["a,b", "say \"hi\"\nthere", "3", "plain"].map(|key| key.as_bytes().to_vec());
+        let want = ["a,b", "say \"hi\"\nthere", "plain"].map(|key| key.as_bytes().to_vec());
         assert_eq!(got.keys, want);
         assert_eq!(got.headers, ["\u{feff}id,\"the url\"\r\n".as_bytes()]);
-        assert_eq!(got.tally, Tally { records: 4, unparsed: 1 });
+        assert_eq!(got.tally, Tally { records: 4, unparsed: 0, missing: 1 });
         // The header is row 1.
-        assert_eq!(got.records.iter().map(|row| row.0).collect::<Vec<_>>(), [2, 3, 4, 5]);
+        assert_eq!(got.records.iter().map(|row| row.0).collect::<Vec<_>>(), [2, 3, 5]);
     }
 }
 
@@ -236,7 +236,7 @@ fn columns_have_names_and_rows_have_line_ends() {
 fn numbered_columns_need_no_header() {
     let folder = Folder::new();
     let csv = Csv::new("2").with_separator(b';');
-    assert_eq!(csv.column, Column::Number(2));
+    assert_eq!(csv.columns, [Column::Number(2)]);
     let rules = Rules { part: Part::Csv(csv.clone()), ..Rules::default() };
     assert_eq!(folder.keys("a;b\nc;d\n", rules).0, ["b", "d"]);
     let rules = Rules { part: Part::Csv(csv.with_header(true)), ..Rules::default() };
@@ -276,10 +276,9 @@ fn json_values_are_found_by_pointer() {
         r#"not json"#,
         "\n",
     );
-    let (keys, unparsed) = folder.keys(text, rules("/a/b"));
-    assert_eq!(keys[..3], ["x\ny", "-0.50", "true"]);
-    assert_eq!(unparsed, 5);
-    assert_eq!(keys[3], r#"{"a": {"b": null}}"#);
+    let (keys, missing) = folder.keys(text, rules("/a/b"));
+    assert_eq!(keys, ["x\ny", "-0.50", "true"]);
+    assert_eq!(missing, 5);
     assert_eq!(folder.keys(r#"{"z": [1, {"b/~": 2}]}"#, rules("/z/1/b~1~0")).0, ["2"]);
     assert_eq!(folder.keys("\"whole\"\n7\n", rules("")).0, ["whole", "7"]);
     for wrong in ["a", "/a~2", "/~"] {
@@ -291,8 +290,159 @@ fn json_values_are_found_by_pointer() {
 fn keys_are_normalised_then_spelled() {
     let folder = Folder::new();
     let rules = Rules { normaliser: Normaliser::Hex, spelling: Spelling::Hex, ..Rules::default() };
-    let (keys, unparsed) = folder.keys("0x4142\n 434A \nxyz\n", rules);
-    assert_eq!((keys, unparsed), (vec!["AB".into(), "CJ".into(), "xyz".into()], 1));
+    let (keys, missing) = folder.keys("0x4142\n 434A \nxyz\n", rules);
+    assert_eq!((keys, missing), (vec!["AB".into(), "CJ".into()], 1));
+}
+
+/// What becomes of records without a key is what the rules say, and they keep their numbers.
+#[test]
+fn records_without_a_key_are_skipped_refused_or_taken_whole() {
+    let folder = Folder::new();
+    let text = "a\t1\n\nlonely\nb\t2\nalone";
+    let part = Part::Fields(Fields::new(b'\t', vec![2]).unwrap());
+    let framing = Framing { skip_empty: true, ..Framing::default() };
+    let rules = |missing| Rules { part: part.clone(), framing, missing, ..Rules::default() };
+    for (block_bytes, threads) in [(1, 1), (9, 2), (1 << 20, 1)] {
+        let reading = |missing| {
+            let reading = folder.reading(text, rules(missing));
+            reading.with_block_bytes(block_bytes).with_threads(threads)
+        };
+        let got = read(&reading(OnMissing::Skip)).unwrap();
+        assert_eq!(got.keys, [b"1", b"2"]);
+        assert_eq!(got.records, [(1, b"a\t1".to_vec()), (4, b"b\t2".to_vec())]);
+        assert_eq!(got.tally, Tally { records: 4, unparsed: 0, missing: 2 });
+
+        let got = read(&reading(OnMissing::Line)).unwrap();
+        assert_eq!(got.keys, [&b"1"[..], b"lonely", b"2", b"alone"]);
+        assert_eq!(got.tally, Tally { records: 4, unparsed: 2, missing: 0 });
+
+        let error = read(&reading(OnMissing::Fail)).unwrap_err().to_string();
+        assert!(
+            error.ends_with("has no key in line 3: it is without the field asked for"),
+            "{error}"
+        );
+
+        let mut all = Vec::new();
+        let copied = reading(OnMissing::Skip).run(&Collecting, |batch| {
+            batch.copy_lines(|key| key != Some(0) || batch.records() < 2, &mut all);
+            Ok::<_, KeysError>(ControlFlow::Continue(()))
+        });
+        assert_eq!(copied.unwrap().missing, 2);
+        let want =
+            if block_bytes > 9 { "lonely\nb\t2\nalone\n" } else { "a\t1\nlonely\nb\t2\nalone\n" };
+        assert_eq!(String::from_utf8(all).unwrap(), want);
+    }
+}
+
+/// A part that is there but cannot be normalised is a key, and not the line around it.
+#[test]
+fn what_cannot_be_normalised_is_the_part_as_it_is() {
+    let folder = Folder::new();
+    let part = Part::Fields(Fields::new(b'\t', vec![1]).unwrap());
+    let rules = Rules { part, normaliser: Normaliser::Url, ..Rules::default() };
+    let got = read(&folder.reading("no url\tx\nHTTP://A.b/\ty\n", rules)).unwrap();
+    assert_eq!(got.keys, [&b"no url"[..], b"http://a.b/"]);
+    assert_eq!(got.tally, Tally { records: 2, unparsed: 1, missing: 0 });
+}
+
+#[test]
+fn ranges_of_fields_and_several_columns_are_joined_alike() {
+    let folder = Folder::new();
+    let fields = |ranges: &[&str]| {
+        let ranges = ranges.iter().map(|range| FieldRange::from_text(range).unwrap()).collect();
+        let part = Part::Fields(Fields::of(b',', ranges).unwrap());
+        Rules { part, ..Rules::default() }
+    };
+    let text = "a,b,c,d\ne,f\n";
+    let join = |fields: &[&str]| String::from_utf8(compound(fields)).unwrap();
+    assert_eq!(folder.keys(text, fields(&["2-3", "1"])), (vec![join(&["b", "c", "a"])], 1));
+    assert_eq!(folder.keys(text, fields(&["-2"])).0, [join(&["a", "b"]), join(&["e", "f"])]);
+    assert_eq!(folder.keys(text, fields(&["2-"])).0, [join(&["b", "c", "d"]), join(&["f"])]);
+    assert_eq!(folder.keys(text, fields(&["2-2"])).0, ["b", "f"]);
+    for wrong in ["", "-", "0", "0-2", "3-2", "a", "1-a", "+1", "1--2", "1,2"] {
+        assert_eq!(FieldRange::from_text(wrong), None, "{wrong}");
+    }
+
+    let csv = Csv::of(vec![Column::from("z"), Column::from("x")]);
+    let rules = Rules { part: Part::Csv(csv), ..Rules::default() };
+    let got = folder.keys("x,y,z\n1,2,\"3,4\"\n5\n", rules.clone());
+    assert_eq!(got, (vec![join(&["3,4", "1"])], 1));
+    let error = read(&folder.reading("x,y\n1,2\n", rules)).unwrap_err().to_string();
+    assert!(error.ends_with("has no column \"z\": there are x, y"), "{error}");
+}
+
+/// Zstandard with the largest window there is, and as `pzstd` writes it.
+#[test]
+fn zstd_windows_of_any_size_and_skippable_frames_are_read() {
+    let folder = Folder::new();
+    // Magic, no content size, window of 2^log, one last raw block of 8 bytes.
+    let frame = |log: u8| {
+        [b"\x28\xb5\x2f\xfd\0", &[(log - 10) << 3, 8 << 3 | 1, 0, 0][..], b"ada\neve\n"].concat()
+    };
+    let keys = |bytes: Vec<u8>| read(&folder.reading(bytes, Rules::default())).map(|got| got.keys);
+    let want = [b"ada".to_vec(), b"eve".to_vec()];
+    assert_eq!(keys(frame(20)).unwrap(), want);
+    match keys(frame(31)) {
+        Ok(got) => assert_eq!(got, want),
+        // On a machine with less than 4 GiB of memory.
+        Err(error) => assert!(matches!(error, KeysError::Window { .. }), "{error}"),
+    }
+    let skip = b"\x50\x2a\x4d\x18\x04\0\0\0\x11\0\0\0";
+    let many = [&skip[..], &frame(20), &skip[..], &frame(20)].concat();
+    assert_eq!(keys(many).unwrap(), [want.clone(), want].concat());
+}
+
+#[test]
+fn files_that_are_no_text_are_refused_by_name_unless_any_bytes_are_wanted() {
+    let folder = Folder::new();
+    let mut tar = vec![0; 1024];
+    tar[..9].copy_from_slice(b"hello.txt");
+    tar[257..262].copy_from_slice(b"ustar");
+    let parquet = b"PAR1\x15\0\x15\0PAR1".to_vec();
+    for (bytes, what) in [
+        (parquet.clone(), "a Parquet file"),
+        (tar.clone(), "a tar archive"),
+        (b"PK\x03\x04rest".to_vec(), "a zip archive"),
+        (b"7z\xbc\xaf\x27\x1c".to_vec(), "a 7z archive"),
+        (b"SQLite format 3\0".to_vec(), "an SQLite database"),
+        (b"\x7fELF\x02".to_vec(), "an ELF program"),
+        (b"\x89PNG\r\n\x1a\n".to_vec(), "a PNG image"),
+        (b"\xff\xfea\0\n\0".to_vec(), "UTF-16 text"),
+        (packed("gz", &tar), "a tar archive inside gzip"),
+        (packed("lz4", &parquet), "a Parquet file inside lz4"),
+    ] {
+        let reading = folder.reading(&bytes, Rules::default());
+        let error = read(&reading).unwrap_err();
+        assert!(error.to_string().ends_with(&format!("is {what}, not a list of keys")), "{error}");
+        assert!(reading.count().is_err());
+        let framing = Framing { any_bytes: true, ..Framing::default() };
+        let got = read(&folder.reading(&bytes, Rules { framing, ..Rules::default() })).unwrap();
+        assert!(got.tally.records > 0, "{what}");
+    }
+}
+
+#[test]
+fn inputs_that_cannot_be_read_may_be_passed_over() {
+    let folder = Folder::new();
+    let cut = packed("gz", b"gone\n");
+    let inputs = [
+        folder.0.path().join("nowhere"),
+        folder.file("one", "a\n"),
+        folder.0.path().to_owned(),
+        folder.file("cut.gz", &cut[..cut.len() - 4]),
+        folder.file("two", "b\n"),
+    ];
+    let reading = Reading::new(inputs.into_iter().map(Input::from).collect(), Rules::default());
+    assert!(read(&reading).is_err());
+    let errors = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let told = Arc::clone(&errors);
+    let reading = reading.passing_over(move |error| told.lock().unwrap().push(error.to_string()));
+    for threads in [1, 3] {
+        let got = read(&reading.clone().with_threads(threads)).unwrap();
+        assert!(got.keys.contains(&b"a".to_vec()) && got.keys.contains(&b"b".to_vec()));
+        let errors = std::mem::take(&mut *errors.lock().unwrap());
+        assert_eq!(errors.len(), 3, "{errors:?}");
+    }
 }
 
 fn packed(codec: &str, bytes: &[u8]) -> Vec<u8> {
@@ -304,6 +454,11 @@ fn packed(codec: &str, bytes: &[u8]) -> Vec<u8> {
         }
         "zst" => zstd::encode_all(bytes, 1).unwrap(),
         "xz" => liblzma::encode_all(bytes, 1).unwrap(),
+        "lz4" => {
+            let mut to = lz4_flex::frame::FrameEncoder::new(Vec::new());
+            to.write_all(bytes).unwrap();
+            to.finish().unwrap()
+        }
         "bz2" => {
             let mut to = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
             to.write_all(bytes).unwrap();
@@ -313,7 +468,7 @@ fn packed(codec: &str, bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-const CODECS: [&str; 5] = ["gz", "zst", "xz", "bz2", "plain"];
+const CODECS: [&str; 6] = ["gz", "zst", "xz", "bz2", "lz4", "plain"];
 
 #[test]
 fn every_codec_is_known_by_its_first_bytes_and_may_come_in_pieces() {

@@ -287,14 +287,10 @@ fn second_process() {
                 let mut lock = Lock::acquire(&path, Duration::from_secs(60)).unwrap();
                 let mut bytes = Vec::new();
                 lock.file().read_to_end(&mut bytes).unwrap();
-                let keys = map::open_mapped(
-                    map::Mapped::new(lock.file()).unwrap(),
-                    None,
-                    Check::Everything,
-                )
-                .unwrap()
-                .header
-                .capacity;
+                let keys = map::open_mapped(lock.map().unwrap(), None, Check::Everything)
+                    .unwrap()
+                    .header
+                    .capacity;
                 lock.replace(|to| to.write_all(&filter(keys + 1))).unwrap();
             }
         }

@@ -78,6 +78,7 @@ mod hash;
 #[cfg(feature = "std")]
 mod kernel;
 mod key;
+mod key_encoding;
 mod origin;
 // A kind among kinds, but the one that needs no standard library.
 #[path = "filter/packet.rs"]
@@ -104,6 +105,9 @@ pub use hash::{Hash, Secret};
 #[cfg(feature = "std")]
 pub use kernel::{Mover, Pages, Vectorize, vectorize};
 pub use key::Key;
+pub use key_encoding::{AnyKey, ByteKeys, KeyOf};
+#[cfg(feature = "std")]
+pub use key_encoding::{EncodedKey, KeyEncoding, KeyMismatch, KeyValue};
 pub use packet::{Packet, PacketError};
 pub use scheme::{Native, Scheme, SchemeId};
 #[cfg(feature = "std")]

@@ -4,12 +4,14 @@
 //! is that rule. Ids are written in files, so they are append-only: an id never changes its
 //! meaning, and a better rule gets a new one.
 
+#[cfg(feature = "std")]
 use crate::Key;
 use crate::hash::{
     Hash, Secret, reduce, sip13_128, turned, xxh3_64, xxh3_64_of_eight, xxh3_64_of_nine_to_sixteen,
 };
 #[cfg(feature = "std")]
 use crate::hash::{is_short, xxh3_64_side_by_side};
+use crate::{AnyKey, KeyOf};
 
 /// The frozen number of a scheme.
 ///
@@ -43,6 +45,10 @@ pub trait Scheme {
     /// What is left of a key after hashing.
     type Hash: Copy;
 
+    /// Which values are keys: [`AnyKey`](crate::AnyKey), or only those that are bytes
+    /// ([`ByteKeys`](crate::ByteKeys)) where another program decides how values become bytes.
+    type Keys: ?Sized;
+
     /// The id written in files.
     fn id(&self) -> SchemeId;
 
@@ -72,7 +78,7 @@ pub trait Scheme {
 
     /// Hash a key.
     #[inline]
-    fn hash(&self, key: impl Key) -> Self::Hash
+    fn hash(&self, key: impl KeyOf<Self::Keys>) -> Self::Hash
     where
         Self: Sized,
     {
@@ -173,6 +179,7 @@ impl Native {
 
 impl Scheme for Native {
     type Hash = Hash;
+    type Keys = AnyKey;
 
     #[inline(always)]
     fn check_origin(&self, hashes: &[Hash]) {

@@ -82,7 +82,7 @@ pub fn build(
         to_stdout,
         globals,
     )?;
-    print::unparsed(tally.unparsed, rules, globals);
+    print::unparsed(tally, rules, globals);
     let overfull = show::warn_if_overfull(wish.output, filter.as_ref(), globals);
     Ok(if overfull && wish.strict { Exit::Trouble } else { Exit::Yes })
 }

@@ -44,6 +44,7 @@ pub fn merge(
             .union(other.filter.as_ref())
             .with_context(|| format!("{} and {}", first.display(), path.display()))?;
     }
+    merged.mapped.check_unchanged()?;
     replace::file(output, over, |to| merged.write(to))?;
     let what = format!("merged {} filters into {}", files.len(), output.display());
     show::done(&what, output, merged.filter.as_ref(), globals)?;

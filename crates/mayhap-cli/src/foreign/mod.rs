@@ -40,6 +40,8 @@ pub struct ForeignFile {
     pub header: Option<Header>,
     /// The filter itself, where it lies.
     pub filter: Box<dyn Foreign>,
+    /// Its file.
+    pub mapped: Mapped,
 }
 
 impl ForeignFile {
@@ -66,13 +68,15 @@ impl ForeignFile {
                 key_type: Some(wrapped.key_type),
                 header: Some(wrapped.header),
                 filter: wrapped.filter,
+                mapped: mapped.clone(),
             }
         } else {
             let options = args.options(key_type);
             let filter = mayhap_foreign::open(format, &file, &options)
                 .with_context(|| format!("{} as {format}", path.display()))?;
             let key_type = filter.key_type();
-            ForeignFile { path: path.to_owned(), format, key_type, header: None, filter }
+            let (path, mapped) = (path.to_owned(), mapped.clone());
+            ForeignFile { path, format, key_type, header: None, filter, mapped }
         };
         Ok(Some(opened))
     }

@@ -2,7 +2,7 @@
 
 use super::ForeignFile;
 use crate::globals::Globals;
-use crate::numbers::{bytes, grouped, percent, spoken};
+use crate::numbers::{bytes, estimated, grouped, known_estimate, percent, plural, spoken};
 use crate::print::{self, TITLE, bar, styled};
 use mayhap_foreign::{Foreign, Summary};
 use mayhap_store::keys::Tally;
@@ -20,7 +20,7 @@ pub fn text(file: &ForeignFile, file_bytes: u64) -> String {
     let head = format!("{name}: {} filter of {}{around}", summary.format, bytes(file_bytes));
     let mut text = styled(TITLE, head) + "\n";
     let mut line = |name: &str, value: String| text += &format!("{name:<11} {value}\n");
-    let estimate = format!("{} estimated from the bits", grouped(summary.estimate));
+    let estimate = format!("{} estimated from the bits", estimated(summary.estimate));
     line(
         "keys",
         match summary.keys {
@@ -78,7 +78,8 @@ fn facts(path: &Path, summary: &Summary) -> Value {
         .collect();
     json!({
         "file": path.display().to_string(), "format": summary.format.name(),
-        "scheme": summary.scheme.0, "keys": summary.keys, "estimate": summary.estimate,
+        "scheme": summary.scheme.0, "keys": summary.keys,
+        "estimate": known_estimate(summary.estimate),
         "capacity": summary.capacity, "rate": summary.fpr, "rate_now": summary.fpr_now,
         "fill": summary.fill, "bits": summary.bits, "probes": summary.probes,
         "layers": summary.layers, "details": details,
@@ -100,14 +101,15 @@ pub fn outcome(
         let mut value = facts(path, &summary);
         value["lines"] = tally.records.into();
         value["unparsed"] = tally.unparsed.into();
+        value["missing"] = tally.missing.into();
         value["seconds"] = took.as_secs_f64().into();
         return print::json(&value);
     }
     if !globals.quiet {
         print::say(format_args!(
-            "{verb} {}: {} lines, {}, {}",
+            "{verb} {}: {}, {}, {}",
             path.display(),
-            grouped(tally.records),
+            plural(tally.records, "line"),
             state(&summary),
             spoken(took)
         ));
@@ -134,8 +136,11 @@ pub fn done(
 
 fn state(summary: &Summary) -> String {
     let keys = match summary.keys {
-        Some(keys) => format!("{} keys", grouped(keys)),
-        None => format!("about {} keys", grouped(summary.estimate)),
+        Some(keys) => plural(keys, "key"),
+        None => match known_estimate(summary.estimate) {
+            Some(keys) => format!("about {}", plural(keys, "key")),
+            None => "any number of keys".to_owned(),
+        },
     };
     let size = bytes(summary.bits.div_ceil(8));
     format!("{keys}, {} {size}, rate {}", summary.format, percent(summary.fpr_now))
@@ -145,13 +150,16 @@ fn state(summary: &Summary) -> String {
 pub fn warn_if_overfull(path: &Path, filter: &dyn Foreign, globals: &Globals) -> bool {
     let Summary { capacity, fpr, fpr_now, keys, estimate, .. } = filter.summary();
     let keys = keys.unwrap_or(estimate);
+    let many = match known_estimate(keys) {
+        Some(keys) => plural(keys, "key"),
+        None => "more keys than can be told".to_owned(),
+    };
     // Their own rounding of bits and probes costs some of them a little.
     let overfull = capacity > 0 && fpr > 0.0 && keys > capacity && fpr_now > 1.2 * fpr;
     if overfull && !globals.quiet {
         let what = format!(
-            "{}: overfull: {} keys where {} were planned; the rate is {} now, {} was asked for. No key is lost",
+            "{}: overfull: {many} where {} were planned; the rate is {} now, {} was asked for. No key is lost",
             path.display(),
-            grouped(keys),
             grouped(capacity),
             percent(fpr_now),
             percent(fpr)

@@ -32,6 +32,26 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// A number of things: `1 line`, `2,000 lines`.
+pub fn plural(number: u64, thing: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{ending}", grouped(number))
+}
+
+/// How many keys the bits of a filter tell of. Where every bit is set they tell nothing, and no
+/// number can be given.
+pub fn estimated(keys: u64) -> String {
+    match known_estimate(keys) {
+        Some(keys) => grouped(keys),
+        None => "any number".to_owned(),
+    }
+}
+
+/// The estimate, where there is one.
+pub fn known_estimate(keys: u64) -> Option<u64> {
+    (keys < u64::MAX).then_some(keys)
+}
+
 /// 404123456 as `404M`: three digits and a unit, as they can be typed in again.
 pub fn rounded(number: u64) -> String {
     let steps = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
@@ -70,6 +90,13 @@ mod tests {
         for text in ["", "M", "1.5", "-1", "10m", "10MB", "nan", "inf", "1e30", "0x10", "1e"] {
             assert!(count(text).is_err(), "{text:?}: {:?}", count(text));
         }
+    }
+
+    #[test]
+    fn one_thing_is_singular_and_a_full_filter_tells_no_number() {
+        let written = [0, 1, 2, 1_000].map(|number| plural(number, "line"));
+        assert_eq!(written, ["0 lines", "1 line", "2 lines", "1,000 lines"]);
+        assert_eq!([7, u64::MAX].map(estimated), ["7", "any number"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod duration;
 mod rate;
 mod size;
 
-pub use count::{count, grouped, rounded};
+pub use count::{count, estimated, grouped, known_estimate, plural, rounded};
 pub use duration::{duration, spoken};
 pub use rate::{percent, rate, rate_flag};
 pub use size::{bytes, size, size_flag};

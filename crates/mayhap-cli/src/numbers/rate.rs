@@ -22,6 +22,11 @@ pub fn rate(text: &str) -> Result<f64, String> {
     if (mayhap::MIN_FPR..1.0).contains(&value) {
         return Ok(value);
     }
+    // Whoever types a number from 1 to 100 most likely means percent.
+    if (1.0..100.0).contains(&value) && !text.contains(['%', '/']) {
+        let share = rate_flag(value / 100.0);
+        return Err(format!("{text:?} is a rate of 1 or more: {value}% is {share} or {value}%"));
+    }
     Err(format!("{text:?}: a rate lies between 1e-12 and 1 (100%)"))
 }
 
@@ -66,6 +71,17 @@ mod tests {
         {
             assert!(rate(text).is_err(), "{text:?}: {:?}", rate(text));
         }
+    }
+
+    #[test]
+    fn a_bare_number_of_percents_is_explained() {
+        assert_eq!(rate("1").unwrap_err(), "\"1\" is a rate of 1 or more: 1% is 0.01 or 1%");
+        assert_eq!(
+            rate("2.5").unwrap_err(),
+            "\"2.5\" is a rate of 1 or more: 2.5% is 0.025 or 2.5%"
+        );
+        assert!(rate("100%").unwrap_err().contains("between"));
+        assert!(rate("200").unwrap_err().contains("between"));
     }
 
     #[test]

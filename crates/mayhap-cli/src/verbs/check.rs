@@ -8,7 +8,8 @@ use crate::filter_file::FilterFile;
 use crate::foreign::{ForeignFile, FormatArgs};
 use crate::globals::Globals;
 use crate::keys::{KeyArgs, key_type, reading};
-use crate::lines::{LineArgs, Printer, allow_list};
+use crate::lines::{LineArgs, Printer, Unreadable, allow_list};
+use crate::paths;
 use crate::print;
 use crate::progress::Progress;
 use crate::secret::KeyFile;
@@ -21,20 +22,22 @@ use std::path::{Path, PathBuf};
 
 /// Print the lines that may be in a filter; the others are certainly not in.
 ///
-/// Lines are printed as they came and in their order. Exit: 0 if a line was printed (or counted),
-/// 1 if none, 2 for trouble. Every byte of the filter is verified first, which reads it all;
+/// Lines are printed as they came and in their order. A line without a key (--field, --csv,
+/// --json-key) is neither in nor certainly not in: it is counted, and printed only by --mark. Exit:
+/// 0 if a line was printed (or counted), 1 if none, 2 for trouble: an input that cannot be read is
+/// told and the others are read all the same. Every byte of the filter is verified first, which reads it all;
 /// --no-verify answers at once, whatever the size.
 #[derive(Args)]
 pub struct Check {
     /// The filter to ask
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = paths::file())]
     filter: PathBuf,
 
     #[command(flatten)]
     lines: LineArgs,
 
     /// Ask this filter too: a line may be in if it may be in any. Can be given again
-    #[arg(short = 'F', long = "filter", value_name = "OTHER")]
+    #[arg(short = 'F', long = "filter", value_name = "OTHER", value_parser = paths::file())]
     others: Vec<PathBuf>,
 
     /// Print before each line the filters it may be in, with a tab between. Behind a cascade's name
@@ -124,15 +127,16 @@ impl Check {
         let except = except.map(|list| allow_list(list, &rules, &inputs)).transpose()?;
 
         let asking = Asking::new(&filters, except.as_ref(), now_ms());
-        let reading = reading(inputs, &rules, globals);
+        let unreadable = Unreadable::default();
+        let reading = unreadable.pass_over(reading(inputs, &rules, globals));
         let progress = Progress::of(reading.watch(), "check", true, globals);
         let names = filters.iter().map(|filter| filter.path().display().to_string()).collect();
-        let mut printer = Printer::new(&self.lines, self.which, &asking, names, &rules, globals);
+        let mut printer = Printer::new(&self.lines, self.which, &asking, names, &reading, globals);
         let tally = reading.run(&asking, |batch| printer.take(batch))?;
         drop(progress);
         printer.finish()?;
-        print::unparsed(tally.unparsed, &rules, globals);
-        Ok(Exit::of(printer.matched > 0))
+        print::unparsed(tally, &rules, globals);
+        Ok(unreadable.exit(printer.matched > 0, globals))
     }
 
     fn open(&self, path: &Path, check: Verification) -> anyhow::Result<Target> {

@@ -5,6 +5,7 @@ use crate::exit::{Exit, refuse};
 use crate::foreign::{ForeignFile, FormatArgs, VariantArg, formats, outside, show_done};
 use crate::globals::Globals;
 use crate::keys::ForeignKeyArg;
+use crate::paths;
 use crate::print;
 use clap::Args;
 use mayhap::format::Notes;
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 pub struct Convert {
     /// The filter
-    #[arg(value_name = "IN")]
+    #[arg(value_name = "IN", value_parser = paths::file())]
     input: PathBuf,
 
     /// Where the result goes; `-` is standard output
@@ -98,6 +99,7 @@ impl Convert {
             print::out_bytes(write)?;
             return Ok(Exit::Yes);
         }
+        file.mapped.check_unchanged()?;
         replace::file(&self.output, over, write)?;
         let what = format!("converted {} to {}", self.input.display(), self.output.display());
         show_done(&what, &self.output, file.filter.as_ref(), globals)?;

@@ -7,8 +7,9 @@ use crate::filter_file::{FilterFile, load};
 use crate::foreign::{self, FormatArgs};
 use crate::globals::Globals;
 use crate::keys::key_type;
-use crate::numbers::{bytes, grouped, percent};
+use crate::numbers::{bytes, known_estimate, percent, plural};
 use crate::outcome::{overfull, rate_now};
+use crate::paths;
 use crate::print;
 use crate::secret::KeyFile;
 use crate::wait::Wait;
@@ -29,11 +30,11 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 pub struct Merge {
     /// Where the result goes; may be one of the filters
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", value_parser = paths::file())]
     output: PathBuf,
 
     /// The filters
-    #[arg(value_name = "FILE", required = true, num_args = 1..)]
+    #[arg(value_name = "FILE", required = true, num_args = 1.., value_parser = paths::file())]
     files: Vec<PathBuf>,
 
     /// What the result holds
@@ -102,6 +103,7 @@ impl Merge {
                     .map_err(|error| crate::exit::hinted(error, hint));
             }
             done?;
+            other.mapped.check_unchanged()?;
             for (name, value) in other.header.notes.pairs() {
                 if notes.get(name).is_none() {
                     notes = notes.with(name, value)?;
@@ -116,14 +118,16 @@ impl Merge {
         if globals.json {
             print::json(&json!({
                 "file": path.to_string(), "kind": merged.kind().name(), "merged": self.files.len(),
-                "keys": merged.keys(), "estimate": merged.estimate(), "bytes": merged.bytes(),
+                "keys": merged.keys(), "estimate": known_estimate(merged.estimate()), "bytes": merged.bytes(),
                 "rate_now": rate_now(&merged), "overfull": full.is_some(),
             }))?;
         } else if !globals.quiet {
             print::say(format_args!(
-                "merged {} filters into {path}: about {} keys, {} {}, rate {}",
+                "merged {} filters into {path}: {}, {} {}, rate {}",
                 self.files.len(),
-                grouped(merged.estimate()),
+                known_estimate(merged.estimate()).map_or("any number of keys".to_owned(), |keys| {
+                    format!("about {}", plural(keys, "key"))
+                }),
                 merged.kind(),
                 bytes(merged.bytes()),
                 percent(rate_now(&merged))

@@ -4,7 +4,8 @@ use crate::exit::Exit;
 use crate::filter_file;
 use crate::globals::Globals;
 use crate::hints;
-use crate::numbers::{bytes, grouped};
+use crate::numbers::{bytes, plural};
+use crate::paths;
 use crate::print;
 use clap::Args;
 use mayhap::format::Header;
@@ -19,7 +20,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct Verify {
     /// The filters to verify
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required = true, value_parser = paths::file())]
     files: Vec<PathBuf>,
 
     /// Files are Parquet: read this column's values and see that its filters have them all
@@ -70,7 +71,7 @@ fn say(path: &std::path::Path, header: &Header, globals: &Globals) -> anyhow::Re
     if globals.quiet {
         return Ok(());
     }
-    print::out(&format!("{path}: whole: {kind}, {} keys, {}\n", grouped(keys), bytes(size)))
+    print::out(&format!("{path}: whole: {kind}, {}, {}\n", plural(keys, "key"), bytes(size)))
 }
 
 /// States of `dedup --exact`.
@@ -102,8 +103,8 @@ mod exact {
                     print::out(&format!("{value}\n"))?;
                 } else if !globals.quiet {
                     print::out(&format!(
-                        "{name}: whole: exact, {} keys, {}\n",
-                        grouped(keys),
+                        "{name}: whole: exact, {}, {}\n",
+                        plural(keys, "key"),
                         bytes(size)
                     ))?;
                 }

@@ -198,6 +198,7 @@ fn what_cannot_be_replaced_is_refused() {
         (vec!["--in-place", &packed], "compressed (gzip)"),
         (vec!["--in-place", &file, &file], "are the same file"),
         (vec!["--in-place", "-o", "x", &file], "cannot be used with"),
+        (vec!["--in-place", "--on-missing", "skip", "--field", "2", &file], "would delete"),
         (vec!["-o", "no/such/folder", &file], "cannot write"),
         (vec!["-o", folder.0.path().to_str().unwrap(), &file], "is a directory"),
         (vec!["--state", &state, "--save-every", "1s", "-o", "x", &file], "--save-every"),
@@ -299,4 +300,24 @@ fn a_list_is_not_replaced_by_the_filter_made_of_it() {
         assert!(err.contains("same file") && err.contains("hint: "), "{args:?}: {err}");
     }
     assert_eq!((folder.read("list"), folder.read("other")), ("a\nb\n".into(), "c\n".into()));
+}
+
+/// Whether or not there is a state, which has lines dealt with in parts, and whether or not any
+/// line has a key.
+#[test]
+fn lines_without_a_key_keep_their_places() {
+    let folder = Folder::new();
+    let lines = "none\nx,1\nnone\nx,1\ny,2\nnone\n";
+    let list = folder.file("list", lines);
+    let keyless = folder.file("keyless", "none\nnone\n");
+    let state = folder.path("state");
+    let by_field = ["dedup", "-q", "--delimiter", ",", "--field", "2"];
+    for more in [vec![], vec!["--state", &state], vec!["--window", "10", "--state", "w.may"]] {
+        let window = folder.path("w.may");
+        let more: Vec<&str> =
+            more.iter().map(|arg| if *arg == "w.may" { window.as_str() } else { *arg }).collect();
+        let run_on = |file: &str| run(&[&by_field, more.as_slice(), &[file]].concat(), "").0;
+        assert_eq!(run_on(&list), "none\nx,1\nnone\ny,2\nnone\n", "{more:?}");
+        assert_eq!(run_on(&keyless), "none\nnone\n", "{more:?}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::{Chain, HashOf, Layer, Rule};
 use crate::{ForeignError, layers, pieces};
-use mayhap::Key;
+use mayhap::{ByteKeys, KeyOf};
 
 /// Most keys looked at in one piece.
 const MOST: u64 = 1 << 16;
@@ -10,7 +10,7 @@ const MOST: u64 = 1 << 16;
 impl<R: Rule> Chain<R> {
     /// Insert a key. `true`: it was certainly new. An error where the chain is full and may not
     /// grow, and where no memory is left to grow into.
-    pub fn insert(&mut self, key: impl Key) -> Result<bool, ForeignError> {
+    pub fn insert(&mut self, key: impl KeyOf<ByteKeys>) -> Result<bool, ForeignError> {
         self.insert_hash(self.hash(key))
     }
 

@@ -6,7 +6,7 @@ mod insert;
 mod union;
 
 use crate::{ForeignError, layers, pieces};
-use mayhap::{Classic, Key, Mover, Pages, Scheme};
+use mayhap::{ByteKeys, Classic, KeyOf, Mover, Pages, Scheme};
 use std::fmt;
 
 /// How a format's chain hashes, what it says of its filters, and how it grows.
@@ -187,12 +187,12 @@ impl<R: Rule, B: AsRef<[u8]>> Chain<R, B> {
 
     /// Hash a key once, to ask or insert it (in this and every chain that hashes alike) later.
     #[inline]
-    pub fn hash(&self, key: impl Key) -> HashOf<R> {
+    pub fn hash(&self, key: impl KeyOf<ByteKeys>) -> HashOf<R> {
         self.rule.hash_bytes(key.key_bytes().as_ref())
     }
 
     /// Whether the key may be in; `false` is certain.
-    pub fn contains(&self, key: impl Key) -> bool {
+    pub fn contains(&self, key: impl KeyOf<ByteKeys>) -> bool {
         self.contains_hash(self.hash(key))
     }
 

@@ -100,7 +100,8 @@ impl Foreign for Column {
             bits: each.iter().map(|filter| filter.shape().bits).sum(),
             probes: 8,
             fill: layers::fill(each),
-            estimate: each.iter().map(Classic::estimate).sum(),
+            // One that is full tells of any number of keys.
+            estimate: each.iter().map(Classic::estimate).fold(0, u64::saturating_add),
             fpr_now: if self.is_complete() { layers::fpr_now(each) } else { 1.0 },
         }
     }

@@ -9,6 +9,9 @@ use mayhap::sizing::ClassicShape;
 use std::ops::Range;
 
 const MAGIC: &[u8; 4] = b"PAR1";
+/// The header of a filter is about 16 bytes; writers may add fields.
+const MAX_HEADER_BYTES: usize = 1024;
+
 const MAGIC_ENCRYPTED: &[u8; 4] = b"PARE";
 
 /// The filters of a Parquet file: what there are, of which column and row group, and where.
@@ -65,7 +68,22 @@ impl File {
             }
             _ => Ok(false),
         })?;
+        here.check_disjoint()?;
         Ok(here)
+    }
+
+    /// Filters that overlap were made up: a small file could then have any amount of bits to be
+    /// looked at.
+    fn check_disjoint(&self) -> Result<(), ForeignError> {
+        let mut places: Vec<_> = self.found.iter().map(|found| &found.bits).collect();
+        places.sort_unstable_by_key(|bits| bits.start);
+        match places.windows(2).find(|pair| pair[0].end > pair[1].start) {
+            None => Ok(()),
+            Some(pair) => {
+                let got = format!("at {} inside of the one at {}", pair[1].start, pair[0].start);
+                Err(ForeignError::field("offset of a filter", got, "behind the one before"))
+            }
+        }
     }
 
     fn row_group(&mut self, file: &[u8], walk: &mut Walk<'_>) -> Result<(), ForeignError> {
@@ -207,7 +225,9 @@ fn bits_of_filter(file: &[u8], at: i64, length: Option<i64>) -> Result<Range<usi
     let Some(start) = start else {
         return Err(ForeignError::field("offset of a filter", at, "inside of the file"));
     };
-    let mut walk = Walk::new(&file[start..]);
+    // Each of many filters may point to the same long header, which must not be walked for each.
+    let header = &file[start..file.len().min(start + MAX_HEADER_BYTES)];
+    let mut walk = Walk::new(header);
     let mut bytes = None;
     walk.fields(|walk, id, kind| match (id, kind) {
         (1, Kind::I32) => {
@@ -231,13 +251,13 @@ fn bits_of_filter(file: &[u8], at: i64, length: Option<i64>) -> Result<Range<usi
         let got = format!("{} where header and bits have {whole}", length.unwrap_or(0));
         return Err(ForeignError::field("length of a filter", got, "equal"));
     }
-    let range = walk.reader.skip("bits of a filter", count);
-    let range = range.map_err(|_| ForeignError::Truncated {
+    let end = usize::try_from(whole).ok().and_then(|whole| start.checked_add(whole));
+    let end = end.filter(|end| *end <= file.len()).ok_or(ForeignError::Truncated {
         field: "bits of a filter",
         need: (start as u64).saturating_add(whole),
         have,
     })?;
-    Ok(start + range.start..start + range.end)
+    Ok(start + header..end)
 }
 
 /// Algorithm, hash and compression are unions; of each only the first variant is known.

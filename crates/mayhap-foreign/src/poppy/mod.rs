@@ -14,7 +14,7 @@ pub use scheme::{Buckets, Cache, hash_key};
 
 use crate::{ForeignError, Format, Reader, limits};
 use mayhap::sizing::ClassicShape;
-use mayhap::{Classic, Key, Pages, Scheme};
+use mayhap::{ByteKeys, Classic, KeyOf, Pages, Scheme};
 use scheme::{BUCKET_BITS, BUCKET_BYTES};
 use std::f64::consts::LN_2;
 use std::io::Write;
@@ -145,7 +145,7 @@ impl<B: AsRef<[u8]>> Poppy<B> {
     }
 
     /// Whether the key may be in; `false` is certain.
-    pub fn contains(&self, key: impl Key) -> bool {
+    pub fn contains(&self, key: impl KeyOf<ByteKeys>) -> bool {
         self.contains_hash(self.buckets.scheme().hash(key))
     }
 
@@ -262,7 +262,7 @@ impl Poppy {
     }
 
     /// Insert a key. `true`: it was certainly new.
-    pub fn insert(&mut self, key: impl Key) -> bool {
+    pub fn insert(&mut self, key: impl KeyOf<ByteKeys>) -> bool {
         self.insert_hash(self.buckets.scheme().hash(key))
     }
 

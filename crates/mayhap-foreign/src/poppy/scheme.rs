@@ -38,6 +38,7 @@ impl Buckets {
 
 impl Scheme for Buckets {
     type Hash = u64;
+    type Keys = mayhap::ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::POPPY_V2
@@ -93,6 +94,7 @@ impl Cache {
 
 impl Scheme for Cache {
     type Hash = u64;
+    type Keys = mayhap::ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::POPPY_V2

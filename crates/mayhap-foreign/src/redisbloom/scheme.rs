@@ -45,6 +45,7 @@ pub(super) fn hash(is_64: bool, key: &[u8]) -> Pair {
 
 impl Scheme for Murmur {
     type Hash = Pair;
+    type Keys = mayhap::ByteKeys;
 
     fn id(&self) -> SchemeId {
         if self.is_64 { ids::REDISBLOOM_64 } else { ids::REDISBLOOM_32 }

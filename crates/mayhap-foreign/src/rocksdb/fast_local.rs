@@ -19,6 +19,7 @@ pub struct FastLocal;
 
 impl Scheme for FastLocal {
     type Hash = u64;
+    type Keys = mayhap::ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::ROCKSDB_FAST_LOCAL
@@ -174,7 +175,7 @@ mod tests {
         for fpr in [0.3, 0.05, 0.01, 1e-3, 1e-4] {
             let bits = bits_per_key_for(fpr);
             let mut filter = empty(20_000, bits).unwrap();
-            (0..20_000u64).for_each(|key| _ = filter.insert(key));
+            (0..20_000u64).for_each(|key| _ = filter.insert(key.to_le_bytes()));
             assert!(filter.fpr_now() < 1.1 * fpr, "{fpr}: {bits} bits, {}", filter.fpr_now());
             assert!(filter.fpr_now() > 0.5 * fpr, "{fpr}: {bits} bits, {}", filter.fpr_now());
         }

@@ -8,7 +8,7 @@ use super::{TRAILER_BYTES, fast_local, rate_by_block};
 use crate::hash::{Tail, ldbhash};
 use crate::{ForeignError, ids};
 use mayhap::sizing::ClassicShape;
-use mayhap::{Classic, Key, Pages, Scheme, SchemeId};
+use mayhap::{ByteKeys, Classic, KeyOf, Pages, Scheme, SchemeId};
 
 /// The line of the machines that most files come from.
 const LINE_BYTES: u64 = 64;
@@ -41,12 +41,13 @@ impl Legacy {
     }
 }
 
-pub(super) fn hash(key: impl Key) -> u32 {
+pub(super) fn hash(key: impl KeyOf<ByteKeys>) -> u32 {
     ldbhash(key.key_bytes().as_ref(), Tail::Signed)
 }
 
 impl Scheme for Legacy {
     type Hash = u32;
+    type Keys = ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::ROCKSDB_LEGACY

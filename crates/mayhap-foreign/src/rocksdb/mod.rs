@@ -34,7 +34,7 @@ pub use sst::{filter_in_sst, is_sst};
 
 use crate::{ForeignError, Format, pieces};
 use mayhap::sizing::ClassicShape;
-use mayhap::{Classic, Key, MergeError, Pages, Scheme};
+use mayhap::{ByteKeys, Classic, KeyOf, MergeError, Pages, Scheme};
 use std::ops::Range;
 
 /// Bytes of the trailer.
@@ -58,7 +58,7 @@ impl Filter {
     }
 
     /// Insert a key. `true`: it was certainly new. A ribbon filter is made once and for all.
-    pub fn insert(&mut self, key: impl Key) -> Result<bool, ForeignError> {
+    pub fn insert(&mut self, key: impl KeyOf<ByteKeys>) -> Result<bool, ForeignError> {
         match self {
             Filter::FastLocal(filter) => Ok(filter.insert(key)),
             Filter::Legacy(filter) => Ok(filter.insert(key)),
@@ -135,7 +135,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
 
     /// Whether the key may be in; `false` is certain.
     #[inline]
-    pub fn contains(&self, key: impl Key) -> bool {
+    pub fn contains(&self, key: impl KeyOf<ByteKeys>) -> bool {
         match self {
             Filter::FastLocal(filter) => filter.contains(key),
             Filter::Legacy(filter) => filter.contains(key),
@@ -144,8 +144,8 @@ impl<B: AsRef<[u8]>> Filter<B> {
     }
 
     /// Ask for many keys at once: `answers` is cleared and filled, one answer a key.
-    pub fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut Vec<bool>) {
-        fn ask<S: Scheme, B: AsRef<[u8]>, K: Key>(
+    pub fn contains_batch<K: KeyOf<ByteKeys>>(&self, keys: &[K], answers: &mut Vec<bool>) {
+        fn ask<S: Scheme<Keys = ByteKeys>, B: AsRef<[u8]>, K: KeyOf<ByteKeys>>(
             filter: &Classic<S, B>,
             keys: &[K],
             answers: &mut Vec<bool>,
@@ -221,7 +221,7 @@ impl<B: AsRef<[u8]>> Filter<B> {
 /// there are no keys, and an error below half a bit a key, where RocksDB makes no filter.
 ///
 /// RocksDB counts a key that comes twice in a row once, so keys are best given in order.
-pub fn create_filter<K: Key>(
+pub fn create_filter<K: KeyOf<ByteKeys>>(
     keys: impl IntoIterator<Item = K>,
     bits_per_key: f64,
 ) -> Result<Vec<u8>, ForeignError> {
@@ -233,7 +233,7 @@ pub fn create_filter<K: Key>(
 }
 
 /// The same as RocksDB before format version 5 made it.
-pub fn create_legacy_filter<K: Key>(
+pub fn create_legacy_filter<K: KeyOf<ByteKeys>>(
     keys: impl IntoIterator<Item = K>,
     bits_per_key: f64,
 ) -> Result<Vec<u8>, ForeignError> {
@@ -243,7 +243,7 @@ pub fn create_legacy_filter<K: Key>(
 /// RocksDB's own answer, for those who stand in its place: where [`Filter::open`] refuses, this is
 /// `true`, because a filter that cannot be read must not hide a key; a block of five bytes or fewer
 /// holds none.
-pub fn key_may_match(key: impl Key, block: &[u8]) -> bool {
+pub fn key_may_match(key: impl KeyOf<ByteKeys>, block: &[u8]) -> bool {
     match Filter::open(block) {
         Ok(filter) => filter.contains(key),
         Err(_) => block.len() > TRAILER_BYTES,

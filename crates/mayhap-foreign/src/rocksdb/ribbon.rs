@@ -7,7 +7,7 @@
 
 use super::TRAILER_BYTES;
 use crate::{ForeignError, hash::le64, hash::xxph3};
-use mayhap::Key;
+use mayhap::{ByteKeys, KeyOf};
 
 const SEGMENT_BYTES: u64 = 16;
 /// Coefficients of a key, and starting places of a block.
@@ -49,13 +49,13 @@ impl<B: AsRef<[u8]>> Ribbon<B> {
 
     /// Whether the key may be in; `false` is certain.
     #[inline]
-    pub fn contains(&self, key: impl Key) -> bool {
+    pub fn contains(&self, key: impl KeyOf<ByteKeys>) -> bool {
         self.contains_hash(self.hash(key))
     }
 
     /// Hash a key once, to ask for it later.
     #[inline]
-    pub fn hash(&self, key: impl Key) -> u64 {
+    pub fn hash(&self, key: impl KeyOf<ByteKeys>) -> u64 {
         xxph3(key.key_bytes().as_ref())
     }
 

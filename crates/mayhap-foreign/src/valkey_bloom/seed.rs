@@ -89,6 +89,7 @@ impl Sip {
 
 impl Scheme for Sip {
     type Hash = Pair;
+    type Keys = mayhap::ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::VALKEY_BLOOM

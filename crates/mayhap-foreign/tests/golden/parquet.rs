@@ -94,3 +94,49 @@ fn cut_off_and_damaged_files_are_refused() {
         assert!(error.contains(message), "{error} instead of {message}");
     }
 }
+
+/// A footer made up of thousands of filters that share one place: refused at once. Each of them
+/// would be looked at in full otherwise, so that 400 kB took minutes.
+#[test]
+fn filters_that_share_their_bits_are_refused_quickly() {
+    let varint = |mut number: u64| {
+        let mut bytes = Vec::new();
+        while number >= 0x80 {
+            bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+        bytes
+    };
+    let zigzag = |number: u64| varint(number * 2);
+    // A header of 32 bytes of bits at 4, behind it a long list of fields nobody knows.
+    let header = |padding: usize| {
+        let mut header = [&[0x15][..], &zigzag(32)].concat();
+        [2u8, 3, 4].iter().for_each(|_| header.extend([0x1c, 0x1c, 0, 0]));
+        header.extend([0x11].repeat(padding)); // booleans: a byte each
+        header.push(0);
+        header
+    };
+    for padding in [0, 200_000] {
+        let header = header(padding);
+        let mut file = [b"PAR1", &*header, &[0; 32]].concat();
+        let start = file.len();
+        // FileMetaData { 4: [RowGroup { 1: [ColumnChunk { 3: { 1: INT32, 14: offset } }; n] }] }
+        let columns = 20_000;
+        file.extend([0x49, 0x1c, 0x19, 0xfc]);
+        file.extend(varint(columns));
+        for _ in 0..columns {
+            file.extend([0x3c, 0x15, 2, 0xd6]);
+            file.extend(zigzag(4));
+            file.extend([0, 0]);
+        }
+        file.extend([0, 0]);
+        let footer = (file.len() - start) as u32;
+        file.extend(footer.to_le_bytes());
+        file.extend(b"PAR1");
+        let clock = std::time::Instant::now();
+        let error = File::read(&file).unwrap_err().to_string();
+        assert!(error.contains("filter") || error.contains("Thrift"), "{error}");
+        assert!(clock.elapsed().as_secs() < 10, "{:?}", clock.elapsed());
+    }
+}

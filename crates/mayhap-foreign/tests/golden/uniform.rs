@@ -4,7 +4,8 @@
 use crate::vectors::{Case, cases, key_type};
 use mayhap::format::{self, Notes};
 use mayhap_foreign::{
-    Bytes, Detection, Foreign, ForeignError, Format, KeyType, Options, detect, open, wrap,
+    Bytes, Detection, Foreign, ForeignError, Format, KeyType, Options, TypedFilter, detect, open,
+    wrap,
 };
 
 /// Every golden file, with what must be known to open it.
@@ -228,4 +229,63 @@ fn made_by_name_filled_in_batches_and_merged() {
             assert!(matches!(error, ForeignError::Untranslatable { .. }), "{format}: {error}");
         }
     }
+}
+
+/// Typed values, in whatever width a caller has them: members are found, and what cannot be a key
+/// of the filter is an error and never a "no".
+#[test]
+fn typed_values_are_found_in_every_width_or_refused() {
+    let mut integers = 0;
+    for (case, format, options) in everything() {
+        let file = Bytes::new(case.file.clone());
+        let filter = TypedFilter::open(format, &file, &options).unwrap();
+        let name = &case.name;
+        match options.key_type {
+            KeyType::I32 | KeyType::I64 => {
+                integers += 1;
+                for text in &case.members {
+                    let number: i64 = std::str::from_utf8(text).unwrap().parse().unwrap();
+                    let mut answers = vec![filter.contains(number)];
+                    answers.extend(isize::try_from(number).ok().map(|n| filter.contains(n)));
+                    answers.extend(u64::try_from(number).ok().map(|n| filter.contains(n)));
+                    answers.extend(usize::try_from(number).ok().map(|n| filter.contains(n)));
+                    answers.extend(i32::try_from(number).ok().map(|n| filter.contains(n)));
+                    answers.extend(u32::try_from(number).ok().map(|n| filter.contains(n)));
+                    answers.extend(i16::try_from(number).ok().map(|n| filter.contains(n)));
+                    answers.extend(u16::try_from(number).ok().map(|n| filter.contains(n)));
+                    answers.extend(i8::try_from(number).ok().map(|n| filter.contains(n)));
+                    answers.extend(u8::try_from(number).ok().map(|n| filter.contains(n)));
+                    assert!(
+                        answers.iter().all(|yes| *yes == Ok(true)),
+                        "{format} {name}: {number}"
+                    );
+                }
+                let numbers = case
+                    .probes
+                    .iter()
+                    .map(|text| std::str::from_utf8(text).unwrap().parse::<i64>().unwrap());
+                assert_eq!(filter.contains_all(numbers).unwrap(), case.answers, "{name}");
+                assert!(filter.contains("7").is_err() && filter.contains(b"7").is_err());
+                assert!(filter.contains(u64::MAX).is_err(), "{name}");
+                if filter.encoding() != mayhap::KeyEncoding::I64 {
+                    assert!(filter.contains(1i64 << 40).is_err(), "{name}");
+                }
+            }
+            KeyType::Utf16 => {
+                let texts = case.members.iter().map(|text| std::str::from_utf8(text).unwrap());
+                assert!(filter.contains_all(texts).unwrap().iter().all(|yes| *yes), "{name}");
+                assert!(filter.contains(7i32).is_err(), "{name}");
+            }
+            KeyType::Bytes if filter.encoding() == mayhap::KeyEncoding::Bytes => {
+                let members = case.members.iter().map(Vec::as_slice);
+                assert!(filter.contains_all(members).unwrap().iter().all(|yes| *yes), "{name}");
+                assert!(filter.contains(7i32).is_err() && filter.contains(7u64).is_err());
+            }
+            // A Parquet file says that its keys are integers.
+            KeyType::Bytes => {
+                assert!(filter.contains(7i32).is_ok() && filter.contains("7").is_err());
+            }
+        }
+    }
+    assert!(integers >= 8, "{integers} files of integers");
 }

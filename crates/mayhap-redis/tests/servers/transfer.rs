@@ -65,7 +65,7 @@ fn redisblooms_filters_go_there_and_come_back_the_same() {
     let server = Server::start(make, &[]);
     let filters = connect(&server);
     let mut chain = Chain::reserve(1_000_000, 0.01, Scaling::By(2)).unwrap();
-    (0..1_500_000u64).for_each(|key| _ = chain.insert(key).unwrap());
+    (0..1_500_000u64).for_each(|key| _ = chain.insert(key.to_le_bytes()).unwrap());
     filters.load_chain(b"theirs", &chain, false, &|_| ()).unwrap();
     let mut back = Vec::new();
     assert_eq!(filters.save(b"theirs", &mut back, &|_| ()), Ok(Saved::RedisBloom));

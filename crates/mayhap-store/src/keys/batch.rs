@@ -2,15 +2,19 @@
 
 use super::cut::Cutter;
 use super::source::{Place, Text};
-use super::{Extractor, Rules, Task};
+use super::{Extracted, Extractor, OnMissing, Rules, Task};
+use std::ops::Range;
 
 /// A block of records in the order of the input, and what the task kept of their keys.
 #[derive(Debug)]
 pub struct Batch<O> {
-    /// What the task kept: for [`Hashing`](super::Hashing) one hash a record.
+    /// What the task kept: for [`Hashing`](super::Hashing) one hash per record that has a key.
     pub out: O,
     text: Text,
+    /// Those that have a key.
     records: Vec<Span>,
+    /// Those that have none, each with the number of records before it that have one.
+    keyless: Vec<(usize, Span)>,
     place: Place,
     delimiter: u8,
     unparsed: u64,
@@ -34,6 +38,7 @@ impl<O> Batch<O> {
             out,
             text: Text::default(),
             records: Vec::new(),
+            keyless: Vec::new(),
             place: Place::default(),
             delimiter,
             unparsed: 0,
@@ -60,8 +65,9 @@ impl<O> Batch<O> {
         cutter: &Cutter,
         extractor: &mut Extractor<'_>,
     ) {
-        let Batch { out, text, records, place, unparsed, lines, .. } = self;
+        let Batch { out, text, records, keyless, place, unparsed, lines, .. } = self;
         records.clear();
+        keyless.clear();
         (*unparsed, *lines) = (0, 0);
         task.begin(out);
         let text = &text.bytes()[place.header_bytes..];
@@ -79,7 +85,7 @@ impl<O> Batch<O> {
             });
             *lines = records.len() as u64;
         } else {
-            extractor.set_column(place.column);
+            extractor.set_columns(&place.columns);
             cutter.records(text, |start, end| {
                 *lines += 1;
                 let record = &text[start..end];
@@ -88,18 +94,27 @@ impl<O> Batch<O> {
                 if framing.skip_empty && bare.is_empty() {
                     return;
                 }
-                records.push(Span { start: base + start, end: base + end });
+                let span = Span { start: base + start, end: base + end };
                 match extractor.key(bare) {
-                    Some(key) => task.key(out, key),
-                    None => {
+                    Extracted::Key(key) => task.key(out, key),
+                    Extracted::Unnormalised(key) => {
+                        *unparsed += 1;
+                        task.key(out, key);
+                    }
+                    Extracted::Missing if rules.missing == OnMissing::Line => {
                         *unparsed += 1;
                         task.key(out, bare);
                     }
+                    Extracted::Missing => {
+                        keyless.push((records.len(), span));
+                        return;
+                    }
                 }
+                records.push(span);
             });
         }
         task.end(out);
-        self.count = self.records.len() as u64;
+        self.count = (self.records.len() + self.keyless.len()) as u64;
     }
 
     /// How many records came by, be they known or only counted.
@@ -117,14 +132,27 @@ impl<O> Batch<O> {
         (self.place.input, start + self.lines)
     }
 
-    /// How many records there are.
+    /// How many records there are that have a key.
     pub fn records(&self) -> usize {
         self.records.len()
     }
 
-    /// How many of them had no such part, or did not parse: they are their own keys.
+    /// How many of them are keys as they stand, see [`Tally`](super::Tally).
     pub fn unparsed(&self) -> u64 {
         self.unparsed
+    }
+
+    /// How many records there are besides that have no key.
+    pub fn missing(&self) -> u64 {
+        self.keyless.len() as u64
+    }
+
+    /// The number of the first record without a key.
+    pub(super) fn first_missing(&self) -> Option<u64> {
+        if self.keyless.is_empty() {
+            return None;
+        }
+        self.lines().find(|line| line.key.is_none()).map(|line| line.number)
     }
 
     /// The number of the input they all come from, from 0.
@@ -143,7 +171,8 @@ impl<O> Batch<O> {
         (!header.is_empty()).then_some(header)
     }
 
-    /// Record number `i` of the batch, from 0, as it stands in the input, without its delimiter.
+    /// Record number `i` of those that have a key, from 0, as it stands in the input, without its
+    /// delimiter.
     ///
     /// # Panics
     /// If there is no such record.
@@ -152,29 +181,68 @@ impl<O> Batch<O> {
         &self.text.bytes()[start..end]
     }
 
-    /// All records, with the number each has in its input, from 1. Those passed over as empty,
-    /// and a header row, have numbers too.
-    pub fn numbered(&self) -> impl Iterator<Item = (u64, &[u8])> {
+    /// All records in the order of the input, with a key and without.
+    fn spans(&self) -> impl Iterator<Item = (Option<usize>, Span)> {
+        let (mut next, mut keyless) = (0, self.keyless.iter().peekable());
+        std::iter::from_fn(move || {
+            if let Some((_, span)) = keyless.next_if(|(before, _)| *before == next) {
+                return Some((None, *span));
+            }
+            let span = self.records.get(next)?;
+            next += 1;
+            Some((Some(next - 1), *span))
+        })
+    }
+
+    /// The records from key number `keys.start` on to before `keys.end`, each with the number of
+    /// its key, and those without a key in front of each (after the last key: behind it too).
+    pub fn lines_among(&self, keys: Range<usize>) -> impl Iterator<Item = (Option<usize>, &[u8])> {
+        let mut next = 0;
+        let is_last = keys.end == self.records.len();
+        let among = move |(key, _): &(Option<usize>, Span)| {
+            let at = next;
+            next += usize::from(key.is_some());
+            keys.contains(&at) || (is_last && at == keys.end)
+        };
+        self.spans()
+            .filter(among)
+            .map(|(key, span)| (key, &self.text.bytes()[span.start..span.end]))
+    }
+
+    /// All records in the order of the input. Those passed over as empty, and a header row, have
+    /// numbers too.
+    pub fn lines(&self) -> impl Iterator<Item = Line<'_>> {
         let text = self.text.bytes();
         let (mut number, mut next) = (self.first_number, self.place.header_bytes);
-        self.records.iter().map(move |span| {
+        self.spans().map(move |(key, span)| {
             // Between two records there are delimiters only, one more for each empty one.
             let skipped = text[next..span.start].iter().filter(|byte| **byte == self.delimiter);
             number += skipped.count() as u64;
             next = span.end + 1;
             let this = number;
             number += 1;
-            (this, &text[span.start..span.end])
+            Line { number: this, key, text: &text[span.start..span.end] }
         })
     }
 
-    /// Append the records that `keep` wants, each with a delimiter. Neighbours are copied in one
-    /// go.
+    /// The records that have a key, with the number each has in its input, from 1.
+    pub fn numbered(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let keyed = self.lines().filter(|line| line.key.is_some());
+        keyed.map(|line| (line.number, line.text))
+    }
+
+    /// Append the records that `keep` wants, of those that have a key, each with a delimiter.
     pub fn copy_where(&self, mut keep: impl FnMut(usize) -> bool, to: &mut Vec<u8>) {
+        self.copy_lines(|key| key.is_some_and(&mut keep), to);
+    }
+
+    /// Append the records that `keep` wants, each with a delimiter; `None` is one without a key.
+    /// Neighbours are copied in one go.
+    pub fn copy_lines(&self, mut keep: impl FnMut(Option<usize>) -> bool, to: &mut Vec<u8>) {
         let text = self.text.bytes();
         let mut run = 0..0;
-        for (i, span) in self.records.iter().enumerate() {
-            if !keep(i) {
+        for (key, span) in self.spans() {
+            if !keep(key) {
                 continue;
             }
             if run.end != span.start || run.is_empty() {
@@ -191,4 +259,15 @@ impl<O> Batch<O> {
         }
         to.extend_from_slice(&text[run]);
     }
+}
+
+/// A record in a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Its number in its input, from 1.
+    pub number: u64,
+    /// Where it stands among the records that have a key, from 0; `None` if it has none.
+    pub key: Option<usize>,
+    /// The record as it stands in the input, without its delimiter.
+    pub text: &'a [u8],
 }

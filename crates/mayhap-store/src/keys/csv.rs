@@ -3,11 +3,12 @@
 use csv_core::{ReadFieldResult, Reader, ReaderBuilder, Terminator};
 use std::fmt;
 
-/// A column of a table.
+/// Columns of a table. One is its own bytes; several are joined by
+/// [`compound`](super::compound).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Csv {
-    /// Which column.
-    pub column: Column,
+    /// Which columns, in the order they are joined.
+    pub columns: Vec<Column>,
     /// The byte between fields.
     pub separator: u8,
     /// Whether the first row of each input names the columns and holds no key. A column asked
@@ -19,8 +20,12 @@ impl Csv {
     /// A column by its name in the header row, or by its number where it is one. Numbered, the
     /// first row is a row like others.
     pub fn new(column: &str) -> Csv {
-        let column = Column::from(column);
-        Csv { has_header: matches!(column, Column::Name(_)), column, separator: b',' }
+        Csv::of(vec![Column::from(column)])
+    }
+
+    /// Several columns. Numbered ones alone need no header row.
+    pub fn of(columns: Vec<Column>) -> Csv {
+        Csv { has_header: has_names(&columns), columns, separator: b',' }
     }
 
     /// Fields separated by something else than a comma.
@@ -30,9 +35,12 @@ impl Csv {
 
     /// Whether there is a header row, for a column asked for by number.
     pub fn with_header(self, has_header: bool) -> Csv {
-        let needed = matches!(self.column, Column::Name(_));
-        Csv { has_header: has_header || needed, ..self }
+        Csv { has_header: has_header || has_names(&self.columns), ..self }
     }
+}
+
+fn has_names(columns: &[Column]) -> bool {
+    columns.iter().any(|column| matches!(column, Column::Name(_)))
 }
 
 /// Which column of a table.
@@ -78,20 +86,24 @@ impl fmt::Display for Column {
     }
 }
 
-/// Where the column is, from 0; or which columns there are instead.
-pub(super) fn find_column(csv: &Csv, header: &[u8]) -> Result<usize, Vec<String>> {
-    let Column::Name(name) = &csv.column else { return Ok(csv.column.index().unwrap_or(0)) };
+/// Where the columns are, from 0; or one that is not there, and which there are instead.
+pub(super) fn find_columns(csv: &Csv, header: &[u8]) -> Result<Vec<usize>, (String, Vec<String>)> {
     let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(header);
     let header = header.strip_suffix(b"\r").unwrap_or(header);
     let (mut row, mut field) = (Row::new(csv.separator), Vec::new());
-    let mut have = Vec::new();
-    while let Some(title) = row.field(header, have.len(), &mut field) {
-        if title == name.as_bytes() {
-            return Ok(have.len());
-        }
-        have.push(String::from_utf8_lossy(title).into_owned());
+    let mut titles = Vec::new();
+    while let Some(title) = row.field(header, titles.len(), &mut field) {
+        titles.push(title.to_vec());
     }
-    Err(have)
+    let find = |column: &Column| {
+        let place = match column {
+            Column::Number(number) => Some(number - 1),
+            Column::Name(name) => titles.iter().position(|title| title == name.as_bytes()),
+        };
+        let have = || titles.iter().map(|title| String::from_utf8_lossy(title).into_owned());
+        place.ok_or_else(|| (column.to_string(), have().collect()))
+    };
+    csv.columns.iter().map(find).collect()
 }
 
 /// Takes fields out of rows that are whole.

@@ -1,6 +1,7 @@
 //! Why keys cannot be read.
 
 use super::Codec;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,34 @@ pub enum KeysError {
     ExactState {
         /// Which input.
         path: PathBuf,
+    },
+    /// A file that is no list of keys, by its first bytes.
+    #[error("{} is {what}{}, not a list of keys", path.display(), Inside(*inside))]
+    Binary {
+        /// Which input.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+        /// How the file is compressed in which it is.
+        inside: Option<Codec>,
+    },
+    /// Compressed with a window that takes more memory than may be used.
+    #[error("{} needs a zstd window of more than {allowed} bytes to decompress", path.display())]
+    Window {
+        /// Which input.
+        path: PathBuf,
+        /// The largest window that may be used.
+        allowed: u64,
+    },
+    /// A record without a key, where there must be none.
+    #[error("{} has no key in line {line}: it is without {what}", path.display())]
+    NoKey {
+        /// Which input.
+        path: PathBuf,
+        /// The number of the record, from 1.
+        line: u64,
+        /// What the key is made of.
+        what: &'static str,
     },
     /// Reading broke off.
     #[error("cannot read {} past byte {at}: {error}", path.display())]
@@ -80,6 +109,14 @@ pub enum KeysError {
     Worker,
 }
 
+struct Inside(Option<Codec>);
+
+impl fmt::Display for Inside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |codec| write!(f, " inside {codec}"))
+    }
+}
+
 impl KeysError {
     /// Whether somebody asked for it to stop.
     pub fn is_cancelled(&self) -> bool {
@@ -93,6 +130,9 @@ impl KeysError {
             | KeysError::Directory { path }
             | KeysError::Filter { path }
             | KeysError::ExactState { path }
+            | KeysError::Binary { path, .. }
+            | KeysError::Window { path, .. }
+            | KeysError::NoKey { path, .. }
             | KeysError::Read { path, .. }
             | KeysError::Damaged { path, .. }
             | KeysError::NoColumn { path, .. }

@@ -3,79 +3,108 @@
 use super::csv::Row;
 use super::{Fields, Normaliser, Part, Rules, Spelling};
 
+/// What of a record is the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extracted<'a> {
+    /// The key.
+    Key(&'a [u8]),
+    /// The key as it is: the normaliser can make nothing of it.
+    Unnormalised(&'a [u8]),
+    /// The record has no such part, or it is not what a key must be.
+    Missing,
+}
+
 /// Takes the key out of records, one after another, without asking for memory each time.
 ///
 /// ```
-/// use mayhap_store::keys::{Extractor, Fields, Part, Rules};
+/// use mayhap_store::keys::{Extracted, Extractor, Fields, Part, Rules};
 /// let part = Part::Fields(Fields::new(b'\t', vec![2]).unwrap());
 /// let rules = Rules { part, ..Rules::default() };
 /// let mut extractor = Extractor::new(&rules);
-/// assert_eq!(extractor.key(b"1\tada\tx"), Some(b"ada".as_slice()));
-/// assert_eq!(extractor.key(b"no such field"), None);
+/// assert_eq!(extractor.key(b"1\tada\tx"), Extracted::Key(b"ada"));
+/// assert_eq!(extractor.key(b"no such field"), Extracted::Missing);
 /// ```
 #[derive(Debug)]
 pub struct Extractor<'r> {
     rules: &'r Rules,
     row: Row,
-    column: usize,
+    columns: Vec<usize>,
     // One for each step that makes new bytes.
     part: Vec<u8>,
-    normal: Vec<u8>,
-    spelled: Vec<u8>,
     joined: Vec<u8>,
+    encoder: Encoder,
 }
 
 impl<'r> Extractor<'r> {
-    /// By these rules. The column of a table is the one of the rules' number; a name is looked up
+    /// By these rules. The columns of a table are those of the rules' numbers; names are looked up
     /// by [`Reading`](super::Reading).
     pub fn new(rules: &'r Rules) -> Extractor<'r> {
-        let empty = Vec::new;
-        let (row, column) = match &rules.part {
-            Part::Csv(csv) => (Row::new(csv.separator), csv.column.index().unwrap_or(0)),
-            _ => (Row::new(b','), 0),
+        let (row, columns) = match &rules.part {
+            Part::Csv(csv) => {
+                let numbers = csv.columns.iter().map(|column| column.index().unwrap_or(0));
+                (Row::new(csv.separator), numbers.collect())
+            }
+            _ => (Row::new(b','), Vec::new()),
         };
-        Extractor {
-            rules,
-            row,
-            column,
-            part: empty(),
-            normal: empty(),
-            spelled: empty(),
-            joined: empty(),
-        }
+        let encoder = Encoder {
+            normaliser: rules.normaliser,
+            spelling: rules.spelling,
+            normal: Vec::new(),
+            spelled: Vec::new(),
+            is_normal: true,
+        };
+        Extractor { rules, row, columns, part: Vec::new(), joined: Vec::new(), encoder }
     }
 
-    pub(super) fn set_column(&mut self, column: usize) {
-        self.column = column;
+    /// The columns of the keys, from 0, in the table at hand.
+    pub(super) fn set_columns(&mut self, columns: &[usize]) {
+        self.columns.clear();
+        self.columns.extend_from_slice(columns);
     }
 
-    /// The key of a record, given without its delimiter. `None` where it has none by these rules.
-    pub fn key<'a>(&'a mut self, record: &'a [u8]) -> Option<&'a [u8]> {
-        let Extractor { rules, row, column, part, normal, spelled, joined } = self;
-        let Rules { normaliser, spelling, .. } = **rules;
-        match &rules.part {
-            Part::Whole => finish(record, normaliser, spelling, normal, spelled),
+    /// The key of a record.
+    pub fn key<'a>(&'a mut self, record: &'a [u8]) -> Extracted<'a> {
+        let Extractor { rules, row, columns, part, joined, encoder } = self;
+        encoder.is_normal = true;
+        joined.clear();
+        let is_normal;
+        let key = match &rules.part {
+            Part::Whole => return encoder.finish(record),
             Part::Fields(fields) => {
-                if let [number] = fields.numbers() {
-                    let field = record.split(|byte| *byte == fields.separator()).nth(number - 1)?;
-                    return finish(field, normaliser, spelling, normal, spelled);
+                let mut split = record.split(|byte| *byte == fields.separator());
+                if let Some(number) = fields.one() {
+                    let Some(field) = split.nth(number - 1) else { return Extracted::Missing };
+                    return encoder.finish(field);
                 }
-                joined.clear();
-                several(record, fields, |field| {
-                    let field = finish(field, normaliser, spelling, normal, spelled)?;
-                    push_field(field, joined);
-                    Some(())
-                })?;
-                Some(joined)
+                let joined_all = several(record, fields, |field| encoder.push(field, joined));
+                is_normal = encoder.is_normal;
+                joined_all.map(|()| &**joined)
             }
             Part::Csv(_) => {
-                let field = row.field(record, *column, part)?;
-                finish(field, normaliser, spelling, normal, spelled)
+                if let [column] = columns[..] {
+                    let Some(field) = row.field(record, column, part) else {
+                        return Extracted::Missing;
+                    };
+                    return encoder.finish(field);
+                }
+                let mut each = columns.iter().map(|column| {
+                    let field = row.field(record, *column, part)?;
+                    encoder.push(field, joined)
+                });
+                let joined_all = each.by_ref().collect::<Option<()>>();
+                drop(each);
+                is_normal = encoder.is_normal;
+                joined_all.map(|()| &**joined)
             }
             Part::Json(pointer) => {
-                let value = pointer.find(record, part)?;
-                finish(value, normaliser, spelling, normal, spelled)
+                let Some(value) = pointer.find(record, part) else { return Extracted::Missing };
+                return encoder.finish(value);
             }
+        };
+        match key {
+            None => Extracted::Missing,
+            Some(key) if is_normal => Extracted::Key(key),
+            Some(key) => Extracted::Unnormalised(key),
         }
     }
 }
@@ -86,24 +115,65 @@ fn several(
     fields: &Fields,
     mut each: impl FnMut(&[u8]) -> Option<()>,
 ) -> Option<()> {
-    for number in fields.numbers() {
-        each(record.split(|byte| *byte == fields.separator()).nth(number - 1)?)?;
+    for range in fields.ranges() {
+        let (before, count) = range.bounds();
+        let mut found = 0;
+        let split = record.split(|byte| *byte == fields.separator()).skip(before);
+        for field in split.take(count.unwrap_or(usize::MAX)) {
+            each(field)?;
+            found += 1;
+        }
+        if found < count.unwrap_or(1) {
+            return None;
+        }
     }
     Some(())
 }
 
-/// Normalised and spelled.
-fn finish<'a>(
-    part: &'a [u8],
+/// Normalises parts and makes bytes of them.
+#[derive(Debug)]
+struct Encoder {
     normaliser: Normaliser,
     spelling: Spelling,
+    normal: Vec<u8>,
+    spelled: Vec<u8>,
+    /// Whether all parts of the record could be normalised.
+    is_normal: bool,
+}
+
+impl Encoder {
+    fn finish<'a>(&'a mut self, part: &'a [u8]) -> Extracted<'a> {
+        let Encoder { normaliser, spelling, normal, spelled, is_normal } = self;
+        match encode(part, (*normaliser, *spelling), normal, spelled, is_normal) {
+            None => Extracted::Missing,
+            Some(key) if *is_normal => Extracted::Key(key),
+            Some(key) => Extracted::Unnormalised(key),
+        }
+    }
+
+    fn push(&mut self, part: &[u8], joined: &mut Vec<u8>) -> Option<()> {
+        let Encoder { normaliser, spelling, normal, spelled, is_normal } = self;
+        let field = encode(part, (*normaliser, *spelling), normal, spelled, is_normal)?;
+        push_field(field, joined);
+        Some(())
+    }
+}
+
+/// Normalised and spelled.
+fn encode<'a>(
+    part: &'a [u8],
+    (normaliser, spelling): (Normaliser, Spelling),
     normal: &'a mut Vec<u8>,
     spelled: &'a mut Vec<u8>,
+    is_normal: &mut bool,
 ) -> Option<&'a [u8]> {
     let part = if normaliser == Normaliser::None {
         part
+    } else if normaliser.apply(part, normal) {
+        normal
     } else {
-        normaliser.apply(part, normal).then_some(normal)?
+        *is_normal = false;
+        part
     };
     if spelling == Spelling::Bytes {
         return Some(part);

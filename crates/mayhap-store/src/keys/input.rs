@@ -1,7 +1,9 @@
 //! Where keys come from: files and standard input, compressed or not.
 
-use super::{KeysError, Watch};
+use super::{KeysError, Watch, lz4};
 use crate::exact::ExactSet;
+use crate::magic;
+use crate::memory::Budget;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
@@ -67,7 +69,13 @@ impl Input {
     }
 
     /// Open it and find out how it is compressed.
-    pub(super) fn open<'a>(&self, stop: Stop<'a>) -> Result<Stream<'a>, KeysError> {
+    ///
+    /// What is known not to be a list of keys is refused, unless any bytes are to be read.
+    pub(super) fn open<'a>(
+        &self,
+        stop: Stop<'a>,
+        any_bytes: bool,
+    ) -> Result<Stream<'a>, KeysError> {
         let path = || self.path().to_owned();
         let opened = match self {
             Input::Stdin => stdin(),
@@ -82,21 +90,52 @@ impl Input {
         let mut raw = Raw { file, waits, stop, read_bytes: 0 };
         let start = first_bytes(&mut raw)
             .map_err(|error| raw.stop.or(KeysError::Read { path: path(), at: 0, error }))?;
-        if start.starts_with(FILTER_MAGIC) {
-            return Err(KeysError::Filter { path: path() });
+        if !any_bytes {
+            self.refuse_known(&start, None)?;
         }
         if ExactSet::is_start_of_file(&start) {
             return Err(KeysError::ExactState { path: path() });
         }
         let codec = Codec::of(&start);
         let bytes = Cursor::new(start).chain(raw);
-        let reader = match codec {
-            None => Ok(Reader::Plain(bytes)),
-            Some(codec) => codec.reader(bytes),
+        let stop = bytes.get_ref().1.stop.clone();
+        let Some(codec) = codec else {
+            return Ok(Stream { path: path(), codec, waits, reader: Reader::Plain(bytes) });
+        };
+        let mut packed =
+            codec.reader(bytes).map_err(|error| KeysError::Open { path: path(), error })?;
+        // An archive in a compressed file is no list of keys either.
+        let mut inside = Vec::new();
+        let read = packed.by_ref().take(magic::START as u64).read_to_end(&mut inside);
+        read.map_err(|error| stop.or(unpacked(path(), codec, error)))?;
+        if !any_bytes {
+            self.refuse_known(&inside, Some(codec))?;
         }
-        .map_err(|error| KeysError::Open { path: path(), error })?;
-        Ok(Stream { path: path(), codec, waits: waits && codec.is_none(), reader })
+        let reader = Reader::Packed(Box::new(Cursor::new(inside).chain(packed)));
+        Ok(Stream { path: path(), codec: Some(codec), waits: false, reader })
     }
+
+    /// Fails where the first bytes are those of something else than a list of keys.
+    fn refuse_known(&self, start: &[u8], inside: Option<Codec>) -> Result<(), KeysError> {
+        let path = || self.path().to_owned();
+        match magic::of_start(start) {
+            None => Ok(()),
+            Some(_) if start.starts_with(FILTER_MAGIC) => Err(KeysError::Filter { path: path() }),
+            Some(what) => Err(KeysError::Binary { path: path(), what, inside }),
+        }
+    }
+}
+
+/// What a failure to decompress means.
+fn unpacked(path: PathBuf, codec: Codec, error: io::Error) -> KeysError {
+    if error.raw_os_error().is_some() {
+        return KeysError::Read { path, at: 0, error };
+    }
+    // The decompressor has no other way to say so.
+    if codec == Codec::Zstd && error.to_string().contains("requires too much memory") {
+        return KeysError::Window { path, allowed: 1 << zstd_window_log() };
+    }
+    KeysError::Damaged { path, codec, error }
 }
 
 /// Standard input without a buffer between.
@@ -128,6 +167,8 @@ pub enum Codec {
     Xz,
     /// `.bz2`, of any number of streams.
     Bzip2,
+    /// `.lz4`, of any number of frames, or of one in the legacy format.
+    Lz4,
 }
 
 impl fmt::Display for Codec {
@@ -137,6 +178,7 @@ impl fmt::Display for Codec {
             Codec::Zstd => "zstd",
             Codec::Xz => "xz",
             Codec::Bzip2 => "bzip2",
+            Codec::Lz4 => "lz4",
         })
     }
 }
@@ -144,8 +186,15 @@ impl fmt::Display for Codec {
 /// The most memory an `.xz` file may ask for: what `xz -9` needs, and something.
 const XZ_MEMORY: u64 = 256 << 20;
 
+/// The largest window of a `.zst` file, as a power of two: what `zstd --long=31` makes, where half
+/// of the memory is as much. The system gives memory for what is used of it only.
+fn zstd_window_log() -> u32 {
+    const MOST: u32 = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
+    Budget::default().bytes().max(1).ilog2().clamp(27, MOST)
+}
+
 impl Codec {
-    const ALL: [Codec; 4] = [Codec::Gzip, Codec::Zstd, Codec::Xz, Codec::Bzip2];
+    const ALL: [Codec; 5] = [Codec::Gzip, Codec::Zstd, Codec::Xz, Codec::Bzip2, Codec::Lz4];
 
     /// What its files start with.
     fn magic(self) -> &'static [u8] {
@@ -155,6 +204,7 @@ impl Codec {
             Codec::Zstd => b"\x28\xb5\x2f\xfd",
             Codec::Xz => b"\xfd7zXZ\0",
             Codec::Bzip2 => b"BZh",
+            Codec::Lz4 => b"\x04\x22\x4d\x18",
         }
     }
 
@@ -169,21 +219,32 @@ impl Codec {
                         mark == b"\x31\x41\x59\x26\x53\x59" || mark == b"\x17\x72\x45\x38\x50\x90"
                     })
             }
+            // `pzstd` begins with a frame to be skipped; lz4 has the same, and says so behind it.
+            Codec::Zstd if lz4::is_skippable(start) => !lz4::is_behind_skippable(start),
+            Codec::Lz4 => lz4::is_frame(start) || lz4::is_behind_skippable(start),
             _ => start.starts_with(codec.magic()),
         })
     }
 
-    fn reader<'a>(self, bytes: Chain<Cursor<Vec<u8>>, Raw<'a>>) -> io::Result<Reader<'a>> {
+    fn reader<'a>(
+        self,
+        bytes: Chain<Cursor<Vec<u8>>, Raw<'a>>,
+    ) -> io::Result<Box<dyn Read + Send + 'a>> {
         Ok(match self {
-            Codec::Gzip => Reader::Packed(Box::new(flate2::read::MultiGzDecoder::new(bytes))),
-            Codec::Zstd => Reader::Packed(Box::new(zstd::Decoder::new(bytes)?)),
+            Codec::Gzip => Box::new(flate2::read::MultiGzDecoder::new(bytes)),
+            Codec::Zstd => {
+                let mut decoder = zstd::Decoder::new(bytes)?;
+                decoder.window_log_max(zstd_window_log())?;
+                Box::new(decoder)
+            }
             Codec::Xz => {
                 let flags = liblzma::stream::CONCATENATED;
                 let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, flags)
                     .map_err(io::Error::from)?;
-                Reader::Packed(Box::new(liblzma::read::XzDecoder::new_stream(bytes, stream)))
+                Box::new(liblzma::read::XzDecoder::new_stream(bytes, stream))
             }
-            Codec::Bzip2 => Reader::Packed(Box::new(bzip2::read::MultiBzDecoder::new(bytes))),
+            Codec::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(bytes)),
+            Codec::Lz4 => Box::new(lz4::Frames::new(bytes)),
         })
     }
 }
@@ -192,20 +253,24 @@ impl Codec {
 /// could still become a magic.
 fn first_bytes(raw: &mut Raw<'_>) -> io::Result<Vec<u8>> {
     const ENOUGH: usize = 10;
-    let mut start = Vec::with_capacity(ENOUGH);
+    let mut start = vec![0; magic::START];
+    let mut used = 0;
     let magics = Codec::ALL.map(Codec::magic);
-    while start.len() < ENOUGH {
-        let open = |magic: &[u8]| start.starts_with(magic) || magic.starts_with(&start);
-        if !magics.iter().any(|magic| open(magic)) && !open(FILTER_MAGIC) {
+    while used < start.len() {
+        let so_far = &start[..used];
+        let open = |magic: &[u8]| so_far.starts_with(magic) || magic.starts_with(so_far);
+        let codec = used < ENOUGH && magics.iter().any(|magic| open(magic));
+        let undecided = codec || lz4::may_be_skippable(so_far) || magic::is_undecided(so_far);
+        // A file lies still, and all of its start is there.
+        if used > 0 && raw.waits && !undecided {
             break;
         }
-        let mut piece = [0; ENOUGH];
-        let read = raw.read(&mut piece[..ENOUGH - start.len()])?;
-        if read == 0 {
-            break;
+        match raw.read(&mut start[used..])? {
+            0 => break,
+            read => used += read,
         }
-        start.extend_from_slice(&piece[..read]);
     }
+    start.truncate(used);
     Ok(start)
 }
 
@@ -270,10 +335,8 @@ impl Stream<'_> {
             (Reader::Plain(reader), _) => {
                 KeysError::Read { path, at: reader.get_ref().1.read_bytes, error }
             }
-            (_, Some(codec)) if error.raw_os_error().is_none() => {
-                KeysError::Damaged { path, codec, error }
-            }
-            _ => KeysError::Read { path, at: 0, error },
+            (_, Some(codec)) => unpacked(path, codec, error),
+            (_, None) => KeysError::Read { path, at: 0, error },
         }
     }
 }

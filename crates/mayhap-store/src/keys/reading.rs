@@ -3,8 +3,8 @@
 use super::cut::Cutter;
 use super::input::Stop;
 use super::relay::{Hand, Relay};
-use super::source::Source;
-use super::{Batch, Extractor, Input, KeysError, Rules, Task, Watch};
+use super::source::{Source, Unreadable};
+use super::{Batch, Extractor, Input, KeysError, OnMissing, Rules, Task, Watch};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -26,6 +26,7 @@ pub struct Reading {
     threads: usize,
     block_bytes: usize,
     watch: Arc<Watch>,
+    unreadable: Option<Unreadable>,
 }
 
 /// What went by.
@@ -33,8 +34,23 @@ pub struct Reading {
 pub struct Tally {
     /// Records handed over.
     pub records: u64,
-    /// Those of them without the part asked for, or that did not parse.
+    /// Those of them that are keys as they stand: their part cannot be normalised, or there is
+    /// none and lines are taken as a whole then.
     pub unparsed: u64,
+    /// Those of them that have no key.
+    pub missing: u64,
+}
+
+impl std::ops::Add for Tally {
+    type Output = Tally;
+
+    fn add(self, other: Tally) -> Tally {
+        Tally {
+            records: self.records + other.records,
+            unparsed: self.unparsed + other.unparsed,
+            missing: self.missing + other.missing,
+        }
+    }
 }
 
 impl Reading {
@@ -42,7 +58,8 @@ impl Reading {
     /// says so.
     pub fn new(inputs: Vec<Input>, rules: Rules) -> Reading {
         let watch = Arc::default();
-        Reading { inputs, rules, threads: 1, block_bytes: BLOCK_BYTES, watch }
+        let (block_bytes, unreadable) = (BLOCK_BYTES, None);
+        Reading { inputs, rules, threads: 1, block_bytes, watch, unreadable }
     }
 
     pub(super) fn with_rules(self, rules: Rules) -> Reading {
@@ -57,6 +74,12 @@ impl Reading {
     /// Read in blocks of about so many bytes.
     pub fn with_block_bytes(self, block_bytes: usize) -> Reading {
         Reading { block_bytes: block_bytes.max(1), ..self }
+    }
+
+    /// Pass over inputs that cannot be opened or read, and tell of each, instead of ending with
+    /// the first of them. What was read of one before is handed over.
+    pub fn passing_over(self, tell: impl Fn(KeysError) + Send + Sync + 'static) -> Reading {
+        Reading { unreadable: Some(Unreadable(Arc::new(tell))), ..self }
     }
 
     /// Let it be watched, and stopped, from outside.
@@ -112,12 +135,12 @@ impl Reading {
     fn consumer<F>(&self, each: F) -> Consumer<'_, F> {
         let total: Option<u64> = self.inputs.iter().map(Input::bytes).sum();
         self.watch.begin(total);
-        Consumer { each, tally: Tally::default(), next: (0, 1), watch: &self.watch }
+        Consumer { each, tally: Tally::default(), next: (0, 1), reading: self }
     }
 
     fn source<'a>(&'a self, halted: &'a AtomicBool) -> Source<'a> {
         let stop = Stop { watch: Arc::clone(&self.watch), halted };
-        Source::new(&self.inputs, &self.rules, self.block_bytes, stop)
+        Source::new(&self.inputs, &self.rules, self.block_bytes, stop, self.unreadable.as_ref())
     }
 
     fn batch<O: Default>(&self) -> Batch<O> {
@@ -188,15 +211,26 @@ struct Consumer<'a, F> {
     tally: Tally,
     /// The input and the number of the next record.
     next: (usize, u64),
-    watch: &'a Watch,
+    reading: &'a Reading,
 }
 
-impl<O, E, F: Each<O, E>> Hand<O, E> for Consumer<'_, F> {
+impl<O, E: From<KeysError>, F: Each<O, E>> Hand<O, E> for Consumer<'_, F> {
     fn take(&mut self, batch: &mut Batch<O>) -> Result<ControlFlow<()>, E> {
         self.next = batch.number_from(self.next);
-        self.tally.records += batch.counted();
-        self.tally.unparsed += batch.unparsed();
-        self.watch.add_records(batch.counted());
+        let Reading { rules, inputs, watch, .. } = self.reading;
+        if rules.missing == OnMissing::Fail
+            && let Some(line) = batch.first_missing()
+        {
+            let path = inputs[batch.input()].path().to_owned();
+            return Err(KeysError::NoKey { path, line, what: rules.wanted() }.into());
+        }
+        let seen = Tally {
+            records: batch.counted(),
+            unparsed: batch.unparsed(),
+            missing: batch.missing(),
+        };
+        self.tally = self.tally + seen;
+        watch.add_records(seen.records);
         (self.each)(Some(batch))
     }
 

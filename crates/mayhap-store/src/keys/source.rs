@@ -5,10 +5,12 @@ use super::cut::Cutter;
 use super::input::{Stop, Stream};
 use super::spans::{Span, Spans};
 use super::{Input, KeysError, Part, Rules};
+use std::fmt;
 use std::slice;
+use std::sync::Arc;
 
 /// Where a block comes from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
     /// The number of the input, from 0.
     pub(super) input: usize,
@@ -16,8 +18,8 @@ pub(super) struct Place {
     pub(super) first: bool,
     /// Bytes of the header row at its front.
     pub(super) header_bytes: usize,
-    /// The column of the key, from 0, in a table.
-    pub(super) column: usize,
+    /// The columns of the key, from 0, in a table.
+    pub(super) columns: Arc<[usize]>,
 }
 
 /// A buffer of which the front is used. The rest keeps its old bytes, so that nothing is cleared
@@ -110,8 +112,20 @@ pub(super) struct Source<'a> {
     rules: &'a Rules,
     block_bytes: usize,
     stop: Stop<'a>,
+    /// Where inputs that cannot be read are told, and passed over.
+    unreadable: Option<&'a Unreadable>,
     open: Option<Open<'a>>,
     next_input: usize,
+}
+
+/// Told of inputs that cannot be read, when those behind them shall be read all the same.
+#[derive(Clone)]
+pub(super) struct Unreadable(pub(super) Arc<dyn Fn(KeysError) + Send + Sync>);
+
+impl fmt::Debug for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Unreadable")
+    }
 }
 
 struct Open<'a> {
@@ -130,9 +144,22 @@ impl<'a> Source<'a> {
         rules: &'a Rules,
         block_bytes: usize,
         stop: Stop<'a>,
+        unreadable: Option<&'a Unreadable>,
     ) -> Source<'a> {
-        let block_bytes = block_bytes.max(1);
-        Source { inputs: inputs.iter(), rules, block_bytes, stop, open: None, next_input: 0 }
+        let (inputs, block_bytes) = (inputs.iter(), block_bytes.max(1));
+        Source { inputs, rules, block_bytes, stop, unreadable, open: None, next_input: 0 }
+    }
+
+    /// Go on with the next input, if that is wanted.
+    fn pass_over(&mut self, error: KeysError) -> Result<(), KeysError> {
+        self.open = None;
+        match self.unreadable {
+            Some(unreadable) if !error.is_cancelled() => {
+                (unreadable.0)(error);
+                Ok(())
+            }
+            _ => Err(error),
+        }
     }
 
     /// Fill `text` with the next records, all of one input; `None` at the very end.
@@ -143,7 +170,15 @@ impl<'a> Source<'a> {
             }
             if self.open.is_none() {
                 let Some(input) = self.inputs.next() else { return Ok(None) };
-                let stream = input.open(self.stop.clone())?;
+                self.next_input += 1;
+                let any_bytes = self.rules.framing.any_bytes;
+                let stream = match input.open(self.stop.clone(), any_bytes) {
+                    Ok(stream) => stream,
+                    Err(error) => {
+                        self.pass_over(error)?;
+                        continue;
+                    }
+                };
                 let cutter = Cutter::new(self.rules);
                 let spans = match (input, &cutter) {
                     // Standard input may be in the middle of a file.
@@ -155,21 +190,29 @@ impl<'a> Source<'a> {
                     spans,
                     cutter,
                     carry: Vec::new(),
-                    place: Place { input: self.next_input, first: true, ..Place::default() },
+                    place: Place { input: self.next_input - 1, first: true, ..Place::default() },
                 });
-                self.next_input += 1;
             }
             let Some(open) = &mut self.open else { continue };
             let more = match &mut open.spans {
                 Some(spans) => spans.next(text, self.block_bytes, &self.stop),
                 None => open.fill(text, self.block_bytes),
             };
-            let more = more.map_err(|error| self.stop.or(error))?;
-            if open.place.first && text.used > 0 {
-                open.read_header(self.rules, text.bytes())?;
-            }
-            let place = open.place;
-            open.place = Place { first: false, header_bytes: 0, ..place };
+            let more = more.map_err(|error| self.stop.or(error)).and_then(|more| {
+                if open.place.first && text.used > 0 {
+                    open.read_header(self.rules, text.bytes())?;
+                }
+                Ok(more)
+            });
+            let more = match more {
+                Ok(more) => more,
+                Err(error) => {
+                    self.pass_over(error)?;
+                    continue;
+                }
+            };
+            let place = open.place.clone();
+            open.place = Place { first: false, header_bytes: 0, ..place.clone() };
             if !more {
                 self.open = None;
             }
@@ -216,7 +259,7 @@ impl Open<'_> {
         }
     }
 
-    /// Find the column, and the row that names it.
+    /// Find the columns, and the row that names them.
     fn read_header(&mut self, rules: &Rules, text: &[u8]) -> Result<(), KeysError> {
         let Part::Csv(csv) = &rules.part else { return Ok(()) };
         let mut end = None;
@@ -225,11 +268,9 @@ impl Open<'_> {
         }
         let header = &text[..end.unwrap_or(0)];
         self.place.header_bytes = end.map_or(0, |end| text.len().min(end + 1));
-        self.place.column = csv::find_column(csv, header).map_err(|have| KeysError::NoColumn {
-            path: self.stream.path.clone(),
-            column: csv.column.to_string(),
-            have,
-        })?;
+        let path = &self.stream.path;
+        let no_column = |(column, have)| KeysError::NoColumn { path: path.clone(), column, have };
+        self.place.columns = csv::find_columns(csv, header).map_err(no_column)?.into();
         Ok(())
     }
 }

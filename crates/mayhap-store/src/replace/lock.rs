@@ -1,6 +1,7 @@
 //! One writer at a time.
 
 use super::{Over, ReplaceError, follow, put};
+use crate::map::{self, MapError, Mapped};
 use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
@@ -80,6 +81,11 @@ impl Lock {
     /// The locked file, to be read: nobody else replaces it meanwhile.
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Map the locked file. The map keeps the lock for as long as it lives.
+    pub fn map(&self) -> Result<Mapped, MapError> {
+        map::locked(self)
     }
 
     /// Its name, all links followed.

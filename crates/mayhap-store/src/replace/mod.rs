@@ -12,6 +12,7 @@ pub(crate) use lock::open_regular;
 pub use lock::{Lock, LockError};
 pub use pending::{Finished, Pending};
 
+use crate::magic;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -23,7 +24,8 @@ pub enum Over {
     Nothing,
     /// Filters of ours, and empty files.
     Filters,
-    /// Any file.
+    /// Any file but those that hold other things than a filter: sorted tables, Parquet and RDB
+    /// files, archives, databases. Whoever means to replace one removes it first.
     Anything,
 }
 
@@ -101,21 +103,43 @@ fn take_over(file: &File, old: &Metadata) -> io::Result<()> {
     file.set_permissions(old.permissions())
 }
 
-/// Make the new name outlast a power cut. Not every system can be asked to.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(not(unix)) {
-        return Ok(());
+/// A directory that is open before anything is written, so that nothing can fail for want of
+/// permission once the new file has its name.
+///
+/// Syncing it makes the new name outlast a power cut. A directory that may be written to but not
+/// read (mode 0300) cannot be opened, and not every system syncs directories; the new file has
+/// its name all the same, and the file itself is synced in any case.
+#[derive(Debug)]
+struct Folder(Option<File>);
+
+impl Folder {
+    fn open(folder: &Path) -> io::Result<Folder> {
+        if cfg!(not(unix)) {
+            return Ok(Folder(None));
+        }
+        match File::open(folder) {
+            Ok(folder) => Ok(Folder(Some(folder))),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Folder(None)),
+            Err(error) => Err(error),
+        }
     }
-    match File::open(folder)?.sync_all() {
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-        result => result,
+
+    fn sync(&self) -> io::Result<()> {
+        match self.0.as_ref().map(File::sync_all) {
+            Some(Err(error)) if error.kind() != io::ErrorKind::InvalidInput => Err(error),
+            _ => Ok(()),
+        }
     }
 }
 
 fn may_replace(path: &Path, over: Over) -> Result<(), ReplaceError> {
     match over {
         Over::Nothing => Err(ReplaceError::Exists { path: path.to_owned() }),
-        Over::Anything => Ok(()),
+        Over::Anything => match magic::of_data_file(path) {
+            Ok(None) => Ok(()),
+            Ok(Some(what)) => Err(ReplaceError::Data { path: path.to_owned(), what }),
+            Err(error) => Err(ReplaceError::Write { path: path.to_owned(), error }),
+        },
         Over::Filters => {
             let mut start = Vec::new();
             File::open(path)
@@ -174,7 +198,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Why a file is not replaced. The old one is as it was.
+/// Why a file is not replaced. But for [`Sync`](ReplaceError::Sync) the old one is as it was.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplaceError {
@@ -190,6 +214,14 @@ pub enum ReplaceError {
         /// Which file.
         path: PathBuf,
     },
+    /// There is a file of that name that holds more than a filter, and a filter would destroy it.
+    #[error("{} is {what}, which would be destroyed", path.display())]
+    Data {
+        /// Which file.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
     /// A directory.
     #[error("{} is a directory", path.display())]
     Directory {
@@ -199,6 +231,15 @@ pub enum ReplaceError {
     /// It cannot be written.
     #[error("cannot write {}: {error}", path.display())]
     Write {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The new file has its name, and the directory cannot be synced: after a power cut the old
+    /// file may be back.
+    #[error("{} is written, but its directory cannot be synced: {error}", path.display())]
+    Sync {
         /// Which file.
         path: PathBuf,
         /// What the system said.

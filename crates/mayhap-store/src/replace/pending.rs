@@ -1,6 +1,6 @@
 //! A file that is written piece by piece, and gets its name once it is whole.
 
-use super::{Over, ReplaceError, folder_of, follow, may_replace, metadata, sync_folder, take_over};
+use super::{Folder, Over, ReplaceError, folder_of, follow, may_replace, metadata, take_over};
 #[cfg(unix)]
 use std::fs;
 use std::fs::{File, Metadata};
@@ -34,6 +34,7 @@ pub struct Pending {
     /// Declared before the temporary name: closed before it is removed.
     file: File,
     temp: TempPath,
+    folder: Folder,
 }
 
 impl Pending {
@@ -49,8 +50,11 @@ impl Pending {
             Some(_) => may_replace(&path, over)?,
             None => {}
         }
-        match temp_file(&path) {
-            Ok((file, temp)) => Ok(Pending { path, old, over, file, temp }),
+        // Opened before anything is written: afterwards nothing may fail for want of permission.
+        let begun =
+            Folder::open(folder_of(&path)).and_then(|folder| Ok((folder, temp_file(&path)?)));
+        match begun {
+            Ok((folder, (file, temp))) => Ok(Pending { path, old, over, file, temp, folder }),
             Err(error) => Err(ReplaceError::Write { path, error }),
         }
     }
@@ -66,7 +70,7 @@ impl Pending {
 
     /// All is written: give it the mode and owner of the old file, sync and close it.
     pub fn finish(self) -> Result<Finished, ReplaceError> {
-        let Pending { path, old, over, file, temp } = self;
+        let Pending { path, old, over, file, temp, folder } = self;
         let sync = || {
             if let Some(old) = &old {
                 take_over(&file, old)?;
@@ -74,7 +78,7 @@ impl Pending {
             file.sync_all()
         };
         match sync() {
-            Ok(()) => Ok(Finished { path, over, temp }),
+            Ok(()) => Ok(Finished { path, over, temp, folder }),
             Err(error) => Err(ReplaceError::Write { path, error }),
         }
     }
@@ -91,12 +95,13 @@ pub struct Finished {
     path: PathBuf,
     over: Over,
     temp: TempPath,
+    folder: Folder,
 }
 
 impl Finished {
     /// Take the name: after this the new file is there, whatever happens to the machine.
     pub fn commit(self) -> Result<(), ReplaceError> {
-        let Finished { path, over, temp } = self;
+        let Finished { path, over, temp, folder } = self;
         let named = match over {
             Over::Nothing => temp.persist_noclobber(&path),
             Over::Filters | Over::Anything => temp.persist(&path),
@@ -108,7 +113,7 @@ impl Finished {
             }
             Err(failed) => return Err(ReplaceError::Write { path, error: failed.error }),
         }
-        sync_folder(folder_of(&path)).map_err(|error| ReplaceError::Write { path, error })
+        folder.sync().map_err(|error| ReplaceError::Sync { path, error })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The textbook filter.
 
 use super::{MergeError, same, same_scheme};
-use crate::Key;
+use crate::KeyOf;
 use crate::kernel::{Mover, Pages, flat};
 use crate::scheme::{Native, Scheme, fill};
 use crate::sizing::ClassicShape;
@@ -85,7 +85,7 @@ impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
 
     /// Whether the key may be in; `false` is certain.
     #[inline]
-    pub fn contains(&self, key: impl Key) -> bool {
+    pub fn contains(&self, key: impl KeyOf<S::Keys>) -> bool {
         self.contains_hash(self.hash(key))
     }
 
@@ -108,7 +108,7 @@ impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
 
     /// Hash a key once, to ask or insert it later.
     #[inline]
-    pub fn hash(&self, key: impl Key) -> S::Hash {
+    pub fn hash(&self, key: impl KeyOf<S::Keys>) -> S::Hash {
         self.scheme.hash(key)
     }
 
@@ -172,7 +172,7 @@ impl<S: Scheme> Classic<S> {
 
     /// Insert a key. `true`: it was certainly new.
     #[inline]
-    pub fn insert(&mut self, key: impl Key) -> bool {
+    pub fn insert(&mut self, key: impl KeyOf<S::Keys>) -> bool {
         self.insert_hash(self.hash(key))
     }
 

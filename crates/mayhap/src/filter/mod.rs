@@ -40,9 +40,9 @@ pub use shared::{Shared, SharedBlocked, SharedClassic};
 pub use window::{Moment, Window};
 pub use windowed::{ClockJump, MAX_GENERATION_LAYERS, Windowed};
 
-use crate::Key;
 use crate::hash::Hash;
 use crate::scheme::Scheme;
+use crate::{AnyKey, Key};
 
 /// Answers "may this key be in?".
 pub trait Contains {
@@ -158,14 +158,14 @@ hash_batch!(
 );
 
 by_name!(Contains, [B: AsRef<[u8]>], Blocked<B>, Hash);
-by_name!(Contains, [S: Scheme, B: AsRef<[u8]>], Classic<S, B>, S::Hash);
+by_name!(Contains, [S: Scheme<Keys = AnyKey>, B: AsRef<[u8]>], Classic<S, B>, S::Hash);
 by_name!(Contains, [B: AsRef<[u8]>], Cascade<B>, Hash);
 by_name!(Contains, [B: AsRef<[u8]>], Counting<B>, Hash);
 by_name!(Contains, [B: AsRef<[u8]>], Fuse<B>, Hash);
 by_name!(Contains, [B: AsRef<[u8]>], Scalable<B>, Hash);
 by_name!(Contains, [B: AsRef<[u8]>], Sharded<B>, Hash);
 by_name!(Insert, [], Blocked, Hash);
-by_name!(Insert, [S: Scheme], Classic<S>, S::Hash);
+by_name!(Insert, [S: Scheme<Keys = AnyKey>], Classic<S>, S::Hash);
 by_name!(Insert, [], Counting, Hash);
 by_name!(Insert, [], Scalable, Hash);
 by_name!(Insert, [], Sharded, Hash);

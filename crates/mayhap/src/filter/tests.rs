@@ -193,6 +193,7 @@ struct FirstHalf;
 
 impl Scheme for FirstHalf {
     type Hash = Hash;
+    type Keys = AnyKey;
 
     fn id(&self) -> crate::SchemeId {
         crate::SchemeId::FIRST_FOREIGN
@@ -240,6 +241,7 @@ fn a_scheme_may_know_its_rate_better() {
     struct FirstHalf;
     impl Scheme for FirstHalf {
         type Hash = u64;
+        type Keys = AnyKey;
 
         fn id(&self) -> crate::SchemeId {
             crate::SchemeId::FIRST_FOREIGN

@@ -113,8 +113,7 @@ pub fn build(
     );
     // What broke the reading off is the cause; the filter's complaint would be its effect.
     let (these, those) = (include.tally()?, exclude.tally()?);
-    let tally =
-        Tally { records: these.records + those.records, unparsed: these.unparsed + those.unparsed };
+    let tally = these + those;
     match built {
         Ok(filter) => Ok(Filled { filter: filter.into(), tally, no_integers: 0 }),
         Err(CascadeError::InBoth { keys, first }) => {

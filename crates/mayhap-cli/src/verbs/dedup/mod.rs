@@ -96,7 +96,7 @@ pub struct Dedup {
 
     /// Remember what was seen from run to run in this filter; made if it is not there. It grows;
     /// one made by `build` that cannot grow ends the run with an error when it is full
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = crate::paths::file())]
     state: Option<PathBuf>,
 
     /// Save the state every so often too, and not only at the end
@@ -109,11 +109,11 @@ pub struct Dedup {
     wait: Option<Option<Duration>>,
 
     /// Write the repeats to this file too. A file is replaced whole, at the end
-    #[arg(long, value_name = "FILE", conflicts_with = "invert")]
+    #[arg(long, value_name = "FILE", conflicts_with = "invert", value_parser = crate::paths::file())]
     dupes: Option<PathBuf>,
 
     /// Lines that may be in this filter count as seen. Can be given again
-    #[arg(long, value_name = "FILTER")]
+    #[arg(long, value_name = "FILTER", value_parser = crate::paths::file())]
     against: Vec<PathBuf>,
 
     /// Print the repeats instead
@@ -163,6 +163,12 @@ impl Dedup {
     fn run_once(&self, globals: &Globals) -> anyhow::Result<Exit> {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("dedup")) };
         self.check_files(&inputs)?;
+        if self.in_place && self.keys.drops_missing() {
+            return Err(refuse(
+                "--in-place with --on-missing skip would delete the lines without a key",
+                "leave out --on-missing to keep them, or write elsewhere with -o",
+            ));
+        }
         let in_place = if self.in_place { Some(InPlace::new(&inputs)?) } else { None };
         let against = self.open_against()?;
         let mut state = self.open_state()?;
@@ -384,9 +390,10 @@ impl Dedup {
             };
         }
         if end == End::Whole || interrupted || pass.is_full() {
-            let unparsed = read.as_ref().map_or(0, |tally| tally.unparsed);
+            let tally = read.as_ref().copied().unwrap_or_default();
             pass.summary(against, start.elapsed()).say(self.stats, globals);
-            print::unparsed(unparsed, reading.rules(), globals);
+            let became = if self.keys.prints_missing() { "printed" } else { "passed over" };
+            print::without_key(tally, reading.rules(), became, globals);
         }
         read.map(|_| Exit::Yes)
     }

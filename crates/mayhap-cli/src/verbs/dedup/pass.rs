@@ -83,6 +83,7 @@ impl<'a, S: Seen> Pass<'a, S> {
 
     /// The next lines.
     pub fn take(&mut self, batch: &mut Batch<Kept<S>>) -> anyhow::Result<ControlFlow<()>> {
+        batch.out.1.check()?;
         let (hashes, known) = &batch.out;
         let (lines, times) = (hashes.len(), self.dedup.max_repeat);
         let most = (lines as u64).saturating_mul(times.into());
@@ -95,11 +96,15 @@ impl<'a, S: Seen> Pass<'a, S> {
             self.set_aside(batch, 0..lines)?;
             return Ok(ControlFlow::Continue(()));
         }
-        let mut at = 0;
-        while at < lines {
+        let mut at = 0usize;
+        loop {
             let end = at.saturating_add(self.seen.stride(times)).min(lines);
+            // Also where there are no keys: lines without one may be wanted.
             self.take_some(batch, at..end)?;
             at = end;
+            if at == lines {
+                break;
+            }
         }
         self.save_if_due()?;
         Ok(ControlFlow::Continue(()))
@@ -155,17 +160,20 @@ impl<'a, S: Seen> Pass<'a, S> {
         let head = batch.header().filter(|_| is_start);
         let head = head.filter(|_| batch.input() == 0 || output.is_in_place()).unwrap_or_default();
         text.extend_from_slice(head);
-        let keep = |i: usize| new[i - lines.start] != dedup.invert;
+        // A line without a key is no repeat of another.
+        let missing = dedup.keys.prints_missing() && !dedup.invert;
+        let keep =
+            |key: Option<usize>| key.map_or(missing, |i| new[i - lines.start] != dedup.invert);
         copy(batch, lines.clone(), *delimiter, keep, text);
         output.write(batch.input(), text).map_err(|BrokeOff { written, error }| {
             let mut left = written.saturating_sub(head.len());
-            let shown = lines.clone().take_while(|i| {
-                let bytes = if keep(*i) { batch.record(*i).len() + 1 } else { 0 };
+            let whole = batch.lines_among(lines.clone()).take_while(|(key, record)| {
+                let bytes = if keep(*key) { record.len() + 1 } else { 0 };
                 let whole = left >= bytes;
                 left = left.saturating_sub(bytes);
                 whole && written >= head.len()
             });
-            (shown.count(), error)
+            (whole.filter(|(key, _)| key.is_some()).count(), error)
         })
     }
 
@@ -174,7 +182,8 @@ impl<'a, S: Seen> Pass<'a, S> {
         let Pass { new, text, dupes, delimiter, .. } = self;
         let Some(dupes) = dupes else { return Ok(()) };
         text.clear();
-        copy(batch, lines.clone(), *delimiter, |i| !new[i - lines.start], text);
+        let keep = |key: Option<usize>| key.is_some_and(|i| !new[i - lines.start]);
+        copy(batch, lines.clone(), *delimiter, keep, text);
         dupes.write(batch.input(), text).map_err(|broke_off| broke_off.error)
     }
 
@@ -224,19 +233,19 @@ fn hide(new: &mut [bool], known: &[bool], from: usize) {
     new.iter_mut().zip(known.iter().skip(from)).for_each(|(new, known)| *new &= !known);
 }
 
-/// Append those of these lines that `keep` wants.
+/// Append those of these lines that `keep` wants, and of those without a key among them.
 fn copy<O>(
     batch: &Batch<O>,
     lines: Range<usize>,
     delimiter: u8,
-    keep: impl Fn(usize) -> bool,
+    keep: impl Fn(Option<usize>) -> bool,
     text: &mut Vec<u8>,
 ) {
     if lines == (0..batch.records()) {
-        return batch.copy_where(keep, text);
+        return batch.copy_lines(keep, text);
     }
-    for i in lines.filter(|i| keep(*i)) {
-        text.extend_from_slice(batch.record(i));
+    for (_, record) in batch.lines_among(lines).filter(|(key, _)| keep(*key)) {
+        text.extend_from_slice(record);
         text.push(delimiter);
     }
 }

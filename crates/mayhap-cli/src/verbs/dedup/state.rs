@@ -11,7 +11,6 @@ use mayhap::AnyFilter;
 use mayhap::format::Notes;
 use mayhap_store::exact::{ExactError, ExactSet};
 use mayhap_store::keys::Rules;
-use mayhap_store::map::Mapped;
 use mayhap_store::memory::Budget;
 use mayhap_store::replace::{Lock, LockError, ReplaceError};
 use std::fmt;
@@ -56,8 +55,7 @@ impl State {
             let (set, notes) = load_exact(&path, &lock, budget)?;
             (Found::Exact(set), notes)
         } else {
-            let mapped = Mapped::new(lock.file())
-                .with_context(|| format!("cannot open {}", path.display()))?;
+            let mapped = lock.map()?;
             if ExactSet::is_start_of_file(mapped.as_ref()) {
                 return Err(refuse(
                     format!("{} is an exact state, made with --exact", path.display()),

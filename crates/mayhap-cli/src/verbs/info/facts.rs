@@ -4,7 +4,7 @@ use super::layers::Layers;
 use crate::clock::{date, now};
 use crate::keys::{is_reserved, key_type};
 use crate::measure::Measured;
-use crate::numbers::{bytes, grouped, percent, spoken};
+use crate::numbers::{bytes, estimated, grouped, known_estimate, percent, spoken};
 use crate::outcome::{overfull, rate_now};
 use crate::print::{FAINT, TITLE, WARN, bar, styled};
 use mayhap::format::Header;
@@ -123,7 +123,7 @@ impl Facts {
         let counted = grouped(self.header.keys);
         match &self.bits {
             Some(bits) if !self.is_exact() && self.header.kind != Kind::Cascade => {
-                format!("{counted} counted, {} estimated from the bits", grouped(bits.estimate))
+                format!("{counted} counted, {} estimated from the bits", estimated(bits.estimate))
             }
             _ => format!("{counted} counted"),
         }
@@ -268,7 +268,7 @@ impl Facts {
             value["cascade"] = cascade.json();
         }
         if let Some(bits) = &self.bits {
-            value["estimate"] = bits.estimate.into();
+            value["estimate"] = known_estimate(bits.estimate).into();
             value["fill"] = bits.fill.into();
             value["rate_now"] = bits.fpr_now.into();
             value["least_bits_per_key"] = self.least_bits().into();

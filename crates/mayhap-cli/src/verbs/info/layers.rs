@@ -1,6 +1,6 @@
 //! A cascade's lists, layers and stash, as its header tells them.
 
-use crate::numbers::{bytes, grouped, percent};
+use crate::numbers::{bytes, grouped, percent, plural};
 use mayhap::Kind;
 use mayhap::format::{Header, Leaf};
 use mayhap::sizing::cascade_bound;
@@ -75,8 +75,8 @@ impl Layers<'_> {
         let keys = self.exact.params.get(2).copied().unwrap_or(0);
         let number = if self.first.is_some() { "layer 2" } else { "layer 1" };
         let told = format!(
-            "one bit for {} keys of both lists, {}",
-            grouped(keys),
+            "one bit for {} of both lists, {}",
+            plural(keys, "key"),
             bytes(self.exact.bytes)
         );
         lines.push((number, told));

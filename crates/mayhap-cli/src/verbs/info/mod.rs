@@ -9,6 +9,7 @@ use crate::foreign::{self, ForeignFile, FormatArgs};
 use crate::globals::Globals;
 use crate::measure::{self, Measured};
 use crate::numbers;
+use crate::paths;
 use crate::print;
 use crate::secret::KeyFile;
 use clap::Args;
@@ -23,7 +24,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct Info {
     /// The filter
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = paths::file())]
     file: PathBuf,
 
     /// Measure the rate: ask about random keys, of which none was added [default: 1M]
@@ -91,7 +92,9 @@ impl Info {
         match FilterFile::open(&self.file, &self.key_file, Check::Everything) {
             Ok(file) => {
                 let measured = self.measure.map(|probes| measure::rate(&file.filter, probes));
-                Ok(Facts::of(&file.path, &file.header, Some(&file.filter), measured, true))
+                let facts = Facts::of(&file.path, &file.header, Some(&file.filter), measured, true);
+                file.mapped.check_unchanged()?;
+                Ok(facts)
             }
             // Without the secret the bits cannot be asked, but the file can be looked at.
             Err(error) if self.lacks_secret() => match self.measure {

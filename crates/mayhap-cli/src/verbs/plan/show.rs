@@ -2,7 +2,7 @@
 
 use super::ask::{Answer, Ask, bitmap_bytes, hash_set_bytes};
 use crate::kind::{Abilities, KindArg};
-use crate::numbers::{bytes, grouped, percent, rate_flag, rounded, size_flag};
+use crate::numbers::{bytes, percent, plural, rate_flag, rounded, size_flag};
 use crate::print::{FAINT, GOOD, TITLE, bar, styled, table};
 use mayhap::sizing::{Layout, Plan, hash_floor};
 use serde_json::{Value, json};
@@ -70,9 +70,10 @@ impl Page {
             Ask::Memory { keys, fpr } => {
                 let (size, bits) = (bytes(plan.bytes()), plan.bits_per_key());
                 format!(
-                    "{} keys at {} take {size}: {bits:.2} bits a key ({kind})",
-                    grouped(keys),
-                    percent(fpr)
+                    "{} at {} {} {size}: {bits:.2} bits a key ({kind})",
+                    plural(keys, "key"),
+                    percent(fpr),
+                    if keys == 1 { "takes" } else { "take" },
                 )
             }
             Ask::Rate { keys, bytes: room } => {
@@ -81,19 +82,20 @@ impl Page {
                 let classic = Plan::for_memory(Layout::Classic, keys, room);
                 let bloom = classic.map_or(1.0, |classic| classic.fpr());
                 format!(
-                    "{} keys in {} are {bits:.3} bits a key: a rate of {} with a Bloom filter, {} at best with anything",
-                    grouped(keys),
+                    "{} in {} {} {bits:.3} bits a key: a rate of {} with a Bloom filter, {} at best with anything",
+                    plural(keys, "key"),
                     bytes(room),
+                    if keys == 1 { "is" } else { "are" },
                     percent(bloom),
                     percent(bound)
                 )
             }
             Ask::Keys { fpr, bytes: room } => {
                 format!(
-                    "{} at {} hold {} keys ({kind})",
+                    "{} at {} hold {} ({kind})",
                     bytes(room),
                     percent(fpr),
-                    grouped(plan.keys())
+                    plural(plan.keys(), "key")
                 )
             }
         }

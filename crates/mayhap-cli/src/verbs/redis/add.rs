@@ -5,7 +5,7 @@ use crate::clock::now_s;
 use crate::exit::{Exit, Hint};
 use crate::globals::Globals;
 use crate::keys::{KeyArgs, note, reading};
-use crate::numbers::{self, grouped, spoken};
+use crate::numbers::{self, plural, spoken};
 use crate::progress::Progress;
 use crate::signals::stop_on_signal;
 use crate::{print, secret, usage};
@@ -72,7 +72,7 @@ impl Add {
         });
         drop(progress);
         let tally = tally?;
-        print::unparsed(tally.unparsed, &rules, globals);
+        print::unparsed(tally, &rules, globals);
         self.say(&list, tally, new, start.elapsed(), globals)?;
         Ok(Exit::Yes)
     }
@@ -136,16 +136,17 @@ impl Add {
         if globals.json {
             let seconds = took.as_secs_f64();
             return print::json(&json!({
-                "key": name, "lines": lines, "unparsed": tally.unparsed, "new": new,
+                "key": name, "lines": lines, "unparsed": tally.unparsed,
+                "missing": tally.missing, "new": new,
                 "shards": shards, "seconds": seconds,
             }));
         }
         if !globals.quiet {
             let shards = if shards > 1 { format!("{shards} shards, ") } else { String::new() };
             print::say(format_args!(
-                "added to {name}: {} lines, {} new keys, {shards}{}",
-                grouped(lines),
-                grouped(new),
+                "added to {name}: {}, {}, {shards}{}",
+                plural(lines, "line"),
+                plural(new, "new key"),
                 spoken(took)
             ));
         }

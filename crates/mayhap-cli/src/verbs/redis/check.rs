@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::files::Files;
 use crate::globals::Globals;
 use crate::keys::{KeyArgs, reading};
-use crate::lines::{LineArgs, Printer, allow_list};
+use crate::lines::{LineArgs, Printer, Unreadable, allow_list};
 use crate::progress::Progress;
 use crate::{print, usage};
 use clap::Args;
@@ -50,14 +50,15 @@ impl Check {
         let except = self.except.as_ref();
         let except = except.map(|list| allow_list(list, &rules, &inputs)).transpose()?;
         let asking = Asking::new([Asked::Server(&list)], except.as_ref(), now_ms());
-        let reading = reading(inputs, &rules, globals);
+        let unreadable = Unreadable::default();
+        let reading = unreadable.pass_over(reading(inputs, &rules, globals));
         let progress = Progress::of(reading.watch(), "check", true, globals);
         let names = vec![self.place.name()];
-        let mut printer = Printer::new(&self.lines, false, &asking, names, &rules, globals);
+        let mut printer = Printer::new(&self.lines, false, &asking, names, &reading, globals);
         let tally = reading.run(&asking, |batch| printer.take(batch))?;
         drop(progress);
         printer.finish()?;
-        print::unparsed(tally.unparsed, &rules, globals);
-        Ok(Exit::of(printer.matched > 0))
+        print::unparsed(tally, &rules, globals);
+        Ok(unreadable.exit(printer.matched > 0, globals))
     }
 }

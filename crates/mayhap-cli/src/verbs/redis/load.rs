@@ -41,7 +41,7 @@ pub struct Load {
     place: Place,
 
     /// The filter's file, as `mayhap build` writes it
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = crate::paths::file())]
     file: PathBuf,
 
     #[command(flatten)]

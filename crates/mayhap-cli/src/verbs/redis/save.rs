@@ -34,7 +34,7 @@ pub struct Save {
     place: Place,
 
     /// Where the file goes
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = crate::paths::file())]
     file: PathBuf,
 
     #[command(flatten)]

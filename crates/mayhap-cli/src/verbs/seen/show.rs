@@ -3,7 +3,7 @@
 use super::bulk::Totals;
 use crate::exit::Exit;
 use crate::globals::Globals;
-use crate::numbers::{bytes, grouped};
+use crate::numbers::{bytes, grouped, percent};
 use crate::print;
 use mayhap_seen::{Explanation, ListStats, Policy, Seconds, StoreStats};
 use serde_json::json;
@@ -65,10 +65,11 @@ pub fn list(stats: Option<ListStats>, globals: &Globals) -> anyhow::Result<Exit>
     } else {
         let when = |time: Option<Seconds>| time.map_or("unknown".to_owned(), date);
         print::out(&format!(
-            "ids      {}\nslices   {slices}\noffered  {}\nbytes    {}\nchance   {chance:.2e}\noldest   {}\nexpires  {}\n",
+            "ids      {}\nslices   {slices}\noffered  {}\nbytes    {}\nchance   {}\noldest   {}\nexpires  {}\n",
             grouped(ids),
             grouped(offered),
             bytes(size),
+            percent(chance),
             when(oldest),
             when(expires),
         ))?;
