@@ -14,7 +14,7 @@
 //! ```
 
 use mayhap::sizing::{Layout, Plan};
-use mayhap::{Blocked, Hash, Scheme, Spec, SpecError};
+use mayhap::{Blocked, Hash, Native, Scheme, Spec, SpecError};
 use std::time::Instant;
 
 const FPR: f64 = 0.01;
@@ -32,7 +32,7 @@ fn url(i: u64, text: &mut String) {
     );
 }
 
-fn hashes(scheme: impl Scheme<Hash = Hash>, ids: std::ops::Range<u64>, out: &mut Vec<Hash>) {
+fn hashes(scheme: Native, ids: std::ops::Range<u64>, out: &mut Vec<Hash>) {
     let mut text = String::new();
     out.clear();
     out.extend(ids.map(|id| {
