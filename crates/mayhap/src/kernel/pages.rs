@@ -330,7 +330,8 @@ mod tests {
             (Blocked::new(spec).unwrap().into(), 1),
             (Counting::new(spec).unwrap().into(), 1),
             (grown.into(), layers + 1), // and the list of them
-            (Windowed::new(spec, Window::last_keys(3)).unwrap().into(), 5),
+            // Four generations, each with its list of layers, and the list of them.
+            (Windowed::new(spec, Window::last_keys(3)).unwrap().into(), 9),
             (Fuse::from_keys(spec, 0..400u64).unwrap().into(), 1),
             (Sharded::new(spec, 5).unwrap().into(), 6),
             (Cascade::from_keys(spec, 0..400u64, 400..5000u64).unwrap().into(), 2),
