@@ -92,8 +92,9 @@ pub use filter::{AnyFilter, Kind, Refused};
 pub use filter::{Bitmap, NotAnInteger};
 #[cfg(feature = "std")]
 pub use filter::{
-    Blocked, Classic, Contains, Counting, Fuse, Insert, MergeError, Part, Remove, Scalable,
-    Scatter, Sharded, Shared, SharedBlocked, SharedClassic, Window, Windowed, shard_of,
+    Blocked, Classic, Contains, Counting, Fuse, Insert, MergeError, Part, Remove, Ribbon,
+    RibbonBuilder, RibbonShard, Scalable, Scatter, Sharded, Shared, SharedBlocked, SharedClassic,
+    Window, Windowed, shard_of,
 };
 #[cfg(feature = "std")]
 pub use filter::{Cascade, CascadeError, Decider, FirstLayer, Making, Prefer, Stash};

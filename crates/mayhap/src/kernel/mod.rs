@@ -13,6 +13,7 @@ mod fuse;
 mod neon;
 mod pages;
 mod prefetch;
+pub(crate) mod ribbon;
 mod ring;
 // Where NEON is the baseline only tests call its ways in.
 #[cfg_attr(
