@@ -13,7 +13,6 @@ use crate::sizing::{
     BLOCK_SLOTS, LayerShape, MAX_LAYERS, RIBBON_PADDING, RIBBON_RECORD, RibbonShape,
 };
 use crate::spec::{Spec, SpecError};
-use std::mem::take;
 use std::ops::Range;
 
 /// Seeds that a shard tries. Hashes of different keys find their layers with the first; what does
@@ -221,13 +220,7 @@ impl RibbonBuilder {
         Ok(shards)
     }
 
-    fn rules<'a>(
-        &'a self,
-        keys: usize,
-        number: usize,
-        seed: u32,
-        flip: &'a dyn Fn(Hash) -> u64,
-    ) -> Rules<'a> {
+    fn rules<F>(&self, keys: usize, number: usize, seed: u32, flip: F) -> Rules<'_, F> {
         Rules {
             shape: &self.shape,
             layer: LayerShape::for_keys(keys as u64, self.shape.wide),
@@ -243,51 +236,49 @@ impl RibbonBuilder {
         if x.keys.is_empty() || y.keys.is_empty() {
             return [self.shard(x, None), self.shard(y, None)];
         }
-        let flip = |_| 0;
-        let of_x = self.rules(x.keys.len(), 0, self.first_seed, &flip);
-        let of_y = self.rules(y.keys.len(), 0, self.first_seed, &flip);
+        let of_x = self.rules(x.keys.len(), 0, self.first_seed, no_flip);
+        let of_y = self.rules(y.keys.len(), 0, self.first_seed, no_flip);
         band_two(x, y, [&of_x, &of_y]);
-        [self.shard(x, Some(of_x)), self.shard(y, Some(of_y))]
+        [self.shard(x, Some(of_x.layer)), self.shard(y, Some(of_y.layer))]
     }
 
     /// A shard of `banding.keys`; its first layer may be banded already, with the first seed.
-    fn shard(&self, banding: &mut Banding, banded: Option<Rules<'_>>) -> RibbonShard {
-        let all = banding.keys.len() as u64;
-        if all == 0 {
-            return RibbonShard { record: Record::settled(false), bytes: Vec::new(), keys: 0 };
+    fn shard(&self, banding: &mut Banding, mut banded: Option<LayerShape>) -> RibbonShard {
+        let keys = banding.keys.len() as u64;
+        if keys == 0 {
+            return RibbonShard { record: Record::settled(false), bytes: Vec::new(), keys };
         }
         // Later seeds need the keys again.
-        let mut banded = banded;
-        let mut again: Vec<Hash> = Vec::new();
+        let mut all: Vec<Hash> = Vec::new();
         for seed in self.first_seed..self.first_seed + SEEDS {
-            if !again.is_empty() {
-                banding.keys.clone_from(&again);
+            if !all.is_empty() {
+                banding.keys.clone_from(&all);
             }
             let mut record = Record { seed, answer: false, layers: Vec::new() };
             let mut bytes = Vec::new();
             for number in 0..MAX_LAYERS {
-                let rules = match banded.take() {
-                    Some(rules) => rules,
-                    None => {
-                        let rules = self.rules(banding.keys.len(), number, seed, &|_| 0);
-                        band(banding, &rules);
-                        rules
-                    }
-                };
-                self.write_layer(banding, &rules.layer, &mut bytes);
-                record.layers.push(rules.layer);
+                let layer = banded.take().unwrap_or_else(|| {
+                    let rules = self.rules(banding.keys.len(), number, seed, no_flip);
+                    band(banding, &rules);
+                    rules.layer
+                });
+                self.write_layer(banding, &layer, &mut bytes);
+                record.layers.push(layer);
                 if banding.bumped.is_empty() {
-                    return RibbonShard { record, bytes, keys: all };
+                    return RibbonShard { record, bytes, keys };
                 }
-                if number == 0 && again.is_empty() {
-                    again.clone_from(&banding.keys);
-                }
-                banding.keys = take(&mut banding.bumped);
-                let next = self.rules(0, number + 1, seed, &|_| 0);
+                let next = self.rules(0, number + 1, seed, no_flip);
+                let bumped = std::mem::take(&mut banding.bumped);
+                let sorted = std::mem::replace(&mut banding.keys, bumped);
                 banding.keys.sort_by_cached_key(|hash| (next.place(*hash), *hash));
+                if number == 0 && all.is_empty() {
+                    all = sorted;
+                } else {
+                    banding.bumped = sorted;
+                }
             }
         }
-        RibbonShard { record: Record::settled(true), bytes: Vec::new(), keys: all }
+        RibbonShard { record: Record::settled(true), bytes: Vec::new(), keys }
     }
 
     /// Thresholds and blocks of a layer that is banded.
@@ -356,4 +347,9 @@ impl RibbonBuilder {
         let RibbonShape { columns, wide, .. } = self.shape;
         Ribbon::from_bytes(self.spec, self.keys, count, columns, wide, body).ok_or(refused)
     }
+}
+
+/// An ordinary filter: every key's fingerprint is its own.
+fn no_flip(_: Hash) -> u64 {
+    0
 }

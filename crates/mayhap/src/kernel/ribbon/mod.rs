@@ -9,12 +9,14 @@ mod avx2;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod avx512;
 pub(super) mod directory;
+mod eliminate;
 mod scalar;
 mod solve;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use directory::{Directory, Place, Record, place_in_layer};
+pub(crate) use eliminate::{Elimination, Item, NOWHERE};
 pub(crate) use solve::{Row, back_substitute};
 
 use super::prefetch_at;
