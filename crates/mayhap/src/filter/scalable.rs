@@ -1,5 +1,6 @@
 //! A filter that grows.
 
+mod kind;
 use super::layered::{Open, any_contains, chunks, copy_of, is_plausible, part};
 use super::{Blocked, MergeError, same_scheme};
 use crate::Key;

@@ -1,5 +1,6 @@
 //! A filter that forgets.
 
+mod kind;
 use super::layered::{Open, any_contains, chunks, copy_of, is_plausible, part};
 use super::{Blocked, Contains, MergeError, Window, same, same_scheme};
 use crate::Key;

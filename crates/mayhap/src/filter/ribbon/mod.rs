@@ -2,6 +2,7 @@
 
 mod band;
 mod build;
+mod kind;
 mod sort;
 #[cfg(test)]
 mod tests;
