@@ -96,8 +96,8 @@ pub use filter::{Bitmap, NotAnInteger};
 #[cfg(feature = "std")]
 pub use filter::{
     Blocked, Classic, ClockJump, Contains, Counting, Fuse, Insert, MAX_GENERATION_LAYERS,
-    MergeError, Moment, Part, PartHashes, Remove, Scalable, Scatter, Sharded, Shared,
-    SharedBlocked, SharedClassic, Window, Windowed, shard_of,
+    MergeError, Moment, Part, PartHashes, Remove, Ribbon, RibbonBuilder, RibbonShard, Scalable,
+    Scatter, Sharded, Shared, SharedBlocked, SharedClassic, Window, Windowed, shard_of,
 };
 #[cfg(feature = "std")]
 pub use filter::{Cascade, CascadeError, Decider, FirstLayer, Making, Prefer, Stash};

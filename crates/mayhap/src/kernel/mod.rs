@@ -14,6 +14,7 @@ mod fuse;
 mod neon;
 mod pages;
 mod prefetch;
+pub(crate) mod ribbon;
 mod ring;
 mod scalar;
 pub(crate) mod shared;
