@@ -13,6 +13,7 @@ mod fuse;
 mod neon;
 mod pages;
 mod prefetch;
+pub(crate) mod quotient;
 mod ring;
 // Where NEON is the baseline only tests call its ways in.
 #[cfg_attr(
@@ -27,7 +28,7 @@ use entries::entries;
 pub(crate) use fuse::{Shard, Table, Turned};
 pub(crate) use pages::Atomics;
 pub use pages::{Mover, Pages};
-pub(crate) use prefetch::{prefetch, prefetch_at};
+pub(crate) use prefetch::{prefetch, prefetch_at, prefetch_near};
 
 use crate::hash::Hash;
 use crate::sizing::BlockedShape;
@@ -36,7 +37,7 @@ use crate::sizing::BlockedShape;
 pub(crate) type Line = [u8; 64];
 
 /// Arrays of so few bytes stay in the second-level cache; asking ahead only costs time.
-const CACHED: usize = 256 << 10;
+pub(crate) const CACHED: usize = 256 << 10;
 
 /// Every machine with AVX2 has BMI2 too, whose multiply spares the loops two moves a key.
 /// Detection is one load of a cached answer.
