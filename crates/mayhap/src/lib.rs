@@ -94,8 +94,8 @@ pub use filter::{Bitmap, NotAnInteger};
 #[cfg(feature = "std")]
 pub use filter::{
     Blocked, Classic, Contains, Counting, Fingerprints, Fuse, Insert, MergeError, Part, Quotient,
-    QuotientError, Remove, Scalable, Scatter, Sharded, Shared, SharedBlocked, SharedClassic, Window,
-    Windowed, shard_of,
+    QuotientError, Remove, Scalable, Scatter, Sharded, Shared, SharedBlocked, SharedClassic,
+    Window, Windowed, shard_of,
 };
 #[cfg(feature = "std")]
 pub use filter::{Cascade, CascadeError, Decider, FirstLayer, Making, Prefer, Stash};

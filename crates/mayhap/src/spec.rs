@@ -196,7 +196,7 @@ impl fmt::Display for SpecError {
             }
             SpecError::Range { range, remainder_bits } => write!(
                 f,
-                "a range of {range} fingerprints with {remainder_bits} bits stored of each: there must be 1 to 2^63, and 1 to 56 bits"
+                "a range of {range} fingerprints with {remainder_bits} bits stored of each: there must be 1 to 2^63, and 1 to 48 bits"
             ),
             SpecError::Shards { got } => {
                 write!(f, "{got} shards: there must be 1 to {}", crate::sizing::MAX_SHARDS)

@@ -13,8 +13,9 @@ use super::{LINE_BITS, sane};
 const LEAST_NEW: u32 = 6;
 /// The fewest remainder bits that a filter grows to.
 pub const MIN_REMAINDER_BITS: u32 = 1;
-/// The most: a slot and the seven bits before it in its first byte must fit into one word.
-pub const MAX_REMAINDER_BITS: u32 = 56;
+/// The most: a slot and the seven bits before it in its first byte must fit into one word, and no rate
+/// needs more.
+pub const MAX_REMAINDER_BITS: u32 = 48;
 /// Fingerprints are below this, so that every one of them comes from at least two hashes.
 const MAX_RANGE: u64 = 1 << 63;
 /// There are fewer homes than this, so that the reciprocal in [`LineLayout`] divides exactly.
@@ -43,13 +44,16 @@ pub(crate) struct LineLayout {
 }
 
 impl LineLayout {
-    /// The layout for so many remainder bits, 1 to 56.
+    /// The layout for so many remainder bits, 1 to 48.
     pub const fn new(remainder_bits: u32) -> LineLayout {
         let bits = remainder_bits as usize;
         // 1.82 bits besides the remainder: one for the end of a run, 0.82 for homes.
         let slots = min(63, 50_300 / (100 * bits + 182));
         // The ends and homes must fit into the last two words beside the flag and the offset.
         let homes = min(64, min(119 - slots, 503 - slots * (bits + 1)));
+        // With more homes a line would hold no more keys, and a filter that grows to this layout
+        // would gain hardly any lines.
+        let homes = min(homes, slots * 5 / 4);
         let (mut ones, mut at) = (0, 0);
         while at + bits <= 64 {
             ones |= 1 << at;
@@ -107,7 +111,7 @@ impl QuotientShape {
         let (keys, fpr) = sane(keys, fpr);
         let grown = keys.max(1) as f64 * 2f64.powi(doublings.min(64) as i32);
         // Of the range, keys take 1 − e^(−keys/range).
-        let range = (grown / -(-fpr).ln_1p()).ceil().min(MAX_RANGE as f64 / 4.0) as u64;
+        let range = (grown / -(-fpr).ln_1p()).ceil().min(0.99 * MAX_RANGE as f64) as u64;
         let mut best: Option<QuotientShape> = None;
         for remainder_bits in LEAST_NEW..=MAX_REMAINDER_BITS {
             let layout = LineLayout::new(remainder_bits);
@@ -230,10 +234,11 @@ mod tests {
             let LineLayout { remainder_bits, slots, homes, .. } = LineLayout::new(bits);
             assert!(9 + homes + slots * (remainder_bits + 1) <= 512, "{bits} bits");
             assert!(9 + homes + slots <= 128 && slots <= 63 && homes <= 64, "{bits} bits");
-            assert!(slots >= 8 && homes >= 27, "{bits} bits: {slots} {homes}");
+            assert!(slots >= 10 && homes >= 10, "{bits} bits: {slots} {homes}");
         }
         let known = |bits| (LineLayout::new(bits).slots, LineLayout::new(bits).homes);
-        let frozen = [(63, 56), (57, 47), (51, 44), (46, 43), (42, 41), (39, 35), (36, 35), (33, 41)];
+        let frozen =
+            [(63, 56), (57, 47), (51, 44), (46, 43), (42, 41), (39, 35), (36, 35), (33, 41)];
         assert_eq!([6, 7, 8, 9, 10, 11, 12, 13].map(known), frozen);
     }
 
@@ -288,7 +293,9 @@ mod tests {
     fn memory_given_is_memory_used() {
         for (keys, bits) in [(1000, 20_000), (1_000_000, 9_500_000), (1_000_000, 40_000_000)] {
             let shape = QuotientShape::for_bits(keys, bits).unwrap();
-            assert!(shape.bits() <= bits && shape.bits() + LINE_BITS > bits && shape.capacity() >= keys);
+            assert!(
+                shape.bits() <= bits && shape.bits() + LINE_BITS > bits && shape.capacity() >= keys
+            );
         }
         assert!(QuotientShape::for_bits(1_000_000, 9_500_000).unwrap().fpr_at(1_000_000) < 0.01);
         assert_eq!(QuotientShape::for_bits(1_000_000, 8_000_000), None);
@@ -312,11 +319,17 @@ mod tests {
 
     #[test]
     fn growing_and_shrinking_undo_each_other() {
-        let mut shape = QuotientShape::for_rate(1000, 0.01);
+        let mut shape = QuotientShape { range: 1 << 62, remainder_bits: MAX_REMAINDER_BITS };
         while let Some(grown) = shape.grown() {
             assert_eq!(grown.shrunk(), Some(shape));
             assert!(grown.bits() > shape.bits());
+            let ratio = grown.slots() as f64 / shape.slots() as f64;
+            assert!((1.4..3.0).contains(&ratio), "{shape:?}: {ratio}");
             shape = grown;
+            // So many homes no machine has: go on with fewer fingerprints.
+            if shape.homes() > 1 << 50 {
+                shape.range >>= 10;
+            }
         }
         assert_eq!(shape.remainder_bits, MIN_REMAINDER_BITS);
     }

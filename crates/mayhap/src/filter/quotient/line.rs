@@ -293,12 +293,7 @@ pub(super) struct Glance {
 
 /// Look for a fingerprint in its home line, without a branch.
 #[inline(always)]
-pub(super) fn glance<I: Isa>(
-    lines: &[Line],
-    layout: LineLayout,
-    isa: I,
-    target: Target,
-) -> Glance {
+pub(super) fn glance<I: Isa>(lines: &[Line], layout: LineLayout, isa: I, target: Target) -> Glance {
     let header = lines.get(target.line).map_or(Header(0), Header::of);
     let occupied = (header.0 >> occupied_at(layout)) as u64;
     let here = occupied >> target.home & 1;

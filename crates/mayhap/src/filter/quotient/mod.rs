@@ -212,7 +212,7 @@ impl Quotient {
             let room = self.full_at.saturating_sub(self.table.in_lines).max(1);
             let count = usize::try_from(room).unwrap_or(usize::MAX).min(hashes.len());
             let (now, later) = hashes.split_at(count);
-            self.kernel.run(tasks::InsertBatch(&mut self.table, now, &mut report));
+            self.kernel.run(tasks::Batch(tasks::InsertEach(&mut self.table, &mut report), now));
             hashes = later;
         }
     }
@@ -235,7 +235,7 @@ impl Quotient {
     /// Remove them all, one after another; returns how many were not certainly absent.
     pub fn remove_batch(&mut self, hashes: &[Hash]) -> u64 {
         let before = self.table.keys;
-        self.kernel.run(tasks::RemoveBatch(&mut self.table, hashes, |_| ()));
+        self.kernel.run(tasks::Batch(tasks::RemoveEach(&mut self.table, |_| ()), hashes));
         before - self.table.keys
     }
 
@@ -244,7 +244,8 @@ impl Quotient {
     pub fn remove_batch_removed(&mut self, hashes: &[Hash], removed: &mut Vec<bool>) {
         removed.clear();
         removed.reserve(hashes.len());
-        self.kernel.run(tasks::RemoveBatch(&mut self.table, hashes, |was_in| removed.push(was_in)));
+        let step = tasks::RemoveEach(&mut self.table, |was_in| removed.push(was_in));
+        self.kernel.run(tasks::Batch(step, hashes));
     }
 
     /// Forget everything. It keeps the size that it has grown to.
@@ -409,7 +410,8 @@ impl<B: AsRef<[u8]>> Quotient<B> {
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
         answers.clear();
         answers.resize(hashes.len(), false);
-        self.kernel.run(tasks::ContainsBatch(&self.table, hashes, answers));
+        let step = tasks::Answer(&self.table, answers.iter_mut());
+        self.kernel.run(tasks::Batch(step, hashes));
     }
 
     /// How often the key may be in: never less than it is, and more only where another key has the
@@ -429,7 +431,7 @@ impl<B: AsRef<[u8]>> Quotient<B> {
     pub fn count_batch(&self, hashes: &[Hash], counts: &mut Vec<u64>) {
         counts.clear();
         counts.reserve(hashes.len());
-        self.kernel.run(tasks::CountBatch(&self.table, hashes, counts));
+        self.kernel.run(tasks::Batch(tasks::Tally(&self.table, counts), hashes));
     }
 
     /// All fingerprints that are in, in ascending order, each with the number of its copies.

@@ -53,9 +53,9 @@ impl<B: AsRef<[u8]>> SideTable<B> {
 
     /// The entries as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let pairs = self.iter().map(|(fingerprint, count)| {
-            u128::from(fingerprint) | u128::from(count) << 64
-        });
+        let pairs = self
+            .iter()
+            .map(|(fingerprint, count)| u128::from(fingerprint) | u128::from(count) << 64);
         pairs.flat_map(u128::to_le_bytes).collect()
     }
 

@@ -385,7 +385,8 @@ impl Task for RemoveAnywhere<'_> {
             let this = &mut lines[line];
             let header = Header::of(this);
             let ends = header.ends(layout);
-            let ends = ends & !(!0 << slot) | ends >> 1 & !0 << slot | fill.is_last << (layout.slots - 1);
+            let ends =
+                ends & !(!0 << slot) | ends >> 1 & !0 << slot | fill.is_last << (layout.slots - 1);
             let header = header.with_ends(layout, ends);
             isa.close_slot(this, layout, header.0, slot, fill.remainder);
             if !more {

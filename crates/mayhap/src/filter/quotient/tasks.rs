@@ -89,6 +89,47 @@ impl Task for Remove<'_> {
     }
 }
 
+/// What a batch does with each of its hashes. Not a closure: those are compiled for any machine unless
+/// they happen to be inlined.
+pub(super) trait Step {
+    /// The bytes of the lines.
+    type Bytes: AsRef<[u8]>;
+
+    fn table(&self) -> &Table<Self::Bytes>;
+
+    /// `#[inline(always)]`.
+    fn step<I: Isa>(&mut self, layout: LineLayout, isa: I, fingerprint: u64);
+}
+
+/// A step for each hash, in order, whose lines have been asked for a while before.
+pub(super) struct Batch<'a, S>(pub S, pub &'a [Hash]);
+
+impl<S: Step> Task for Batch<'_, S> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) {
+        let Batch(mut step, hashes) = self;
+        let layout = step.table().layout;
+        with_layout!(layout, |layout| ring(&mut step, layout, isa, hashes));
+    }
+}
+
+#[inline(always)]
+fn ring<S: Step, I: Isa>(step: &mut S, layout: LineLayout, isa: I, hashes: &[Hash]) {
+    let is_far = step.table().bytes.as_ref().len() > CACHED;
+    let (first, ahead) = hashes.split_at(if is_far { AHEAD.min(hashes.len()) } else { 0 });
+    first.iter().for_each(|hash| prefetch(step.table(), layout, *hash));
+    let mut ahead = ahead.iter();
+    for hash in hashes {
+        if is_far && let Some(hash) = ahead.next() {
+            prefetch(step.table(), layout, *hash);
+        }
+        let fingerprint = fingerprint(step.table(), *hash);
+        step.step(layout, isa, fingerprint);
+    }
+}
+
 /// Ask for the lines of a key: nearly always its run is in the first or the second.
 #[inline(always)]
 fn prefetch<B: AsRef<[u8]>>(table: &Table<B>, layout: LineLayout, hash: Hash) {
@@ -98,97 +139,73 @@ fn prefetch<B: AsRef<[u8]>>(table: &Table<B>, layout: LineLayout, hash: Hash) {
     prefetch_near(table.lines(), line + 1);
 }
 
-/// Do something with each hash, whose lines have been asked for a while before.
-#[inline(always)]
-fn ring<T, B: AsRef<[u8]>>(
-    table: &mut T,
-    as_table: impl Fn(&T) -> &Table<B>,
-    layout: LineLayout,
-    hashes: &[Hash],
-    mut work: impl FnMut(&mut T, usize, Hash),
-) {
-    let is_far = as_table(table).bytes.as_ref().len() > CACHED;
-    let ahead = hashes.get(AHEAD..).unwrap_or_default();
-    let ahead = if is_far { ahead } else { &[] };
-    if is_far {
-        hashes.iter().take(AHEAD).for_each(|hash| prefetch(as_table(table), layout, *hash));
+/// Give one answer per hash.
+pub(super) struct Answer<'a, B>(pub &'a Table<B>, pub std::slice::IterMut<'a, bool>);
+
+impl<B: AsRef<[u8]>> Step for Answer<'_, B> {
+    type Bytes = B;
+
+    #[inline(always)]
+    fn table(&self) -> &Table<B> {
+        self.0
     }
-    for (i, (hash, ahead)) in hashes.iter().zip(ahead).enumerate() {
-        prefetch(as_table(table), layout, *ahead);
-        work(table, i, *hash);
-    }
-    for (i, hash) in hashes.iter().enumerate().skip(ahead.len()) {
-        work(table, i, *hash);
+
+    #[inline(always)]
+    fn step<I: Isa>(&mut self, layout: LineLayout, isa: I, fingerprint: u64) {
+        let answer = self.0.contains(layout, isa, fingerprint);
+        if let Some(slot) = self.1.next() {
+            *slot = answer;
+        }
     }
 }
 
-/// One answer per hash.
-pub(super) struct ContainsBatch<'a, B>(pub &'a Table<B>, pub &'a [Hash], pub &'a mut [bool]);
+/// Give one count per hash.
+pub(super) struct Tally<'a, B>(pub &'a Table<B>, pub &'a mut Vec<u64>);
 
-impl<B: AsRef<[u8]>> Task for ContainsBatch<'_, B> {
-    type Out = ();
+impl<B: AsRef<[u8]>> Step for Tally<'_, B> {
+    type Bytes = B;
 
     #[inline(always)]
-    fn run<I: Isa>(self, isa: I) {
-        let ContainsBatch(mut table, hashes, answers) = self;
-        with_layout!(table.layout, |layout| {
-            ring(&mut table, |table| table, layout, hashes, |table, i, hash| {
-                let answer = table.contains(layout, isa, fingerprint(table, hash));
-                if let Some(slot) = answers.get_mut(i) {
-                    *slot = answer;
-                }
-            });
-        });
+    fn table(&self) -> &Table<B> {
+        self.0
+    }
+
+    #[inline(always)]
+    fn step<I: Isa>(&mut self, layout: LineLayout, isa: I, fingerprint: u64) {
+        self.1.push(self.0.count(layout, isa, fingerprint));
     }
 }
 
-/// One count per hash.
-pub(super) struct CountBatch<'a, B>(pub &'a Table<B>, pub &'a [Hash], pub &'a mut Vec<u64>);
+/// Insert each; the function hears whether it was new.
+pub(super) struct InsertEach<'a, R>(pub &'a mut Table<Pages>, pub R);
 
-impl<B: AsRef<[u8]>> Task for CountBatch<'_, B> {
-    type Out = ();
+impl<R: FnMut(bool)> Step for InsertEach<'_, R> {
+    type Bytes = Pages;
 
     #[inline(always)]
-    fn run<I: Isa>(self, isa: I) {
-        let CountBatch(mut table, hashes, counts) = self;
-        with_layout!(table.layout, |layout| {
-            ring(&mut table, |table| table, layout, hashes, |table, _, hash| {
-                counts.push(table.count(layout, isa, fingerprint(table, hash)));
-            });
-        });
+    fn table(&self) -> &Table<Pages> {
+        self.0
+    }
+
+    #[inline(always)]
+    fn step<I: Isa>(&mut self, layout: LineLayout, isa: I, fingerprint: u64) {
+        (self.1)(self.0.insert(layout, isa, fingerprint));
     }
 }
 
-/// Insert all; `report` hears of each whether it was new.
-pub(super) struct InsertBatch<'a, R>(pub &'a mut Table<Pages>, pub &'a [Hash], pub R);
+/// Remove each; the function hears whether it was in.
+pub(super) struct RemoveEach<'a, R>(pub &'a mut Table<Pages>, pub R);
 
-impl<R: FnMut(bool)> Task for InsertBatch<'_, R> {
-    type Out = ();
+impl<R: FnMut(bool)> Step for RemoveEach<'_, R> {
+    type Bytes = Pages;
 
     #[inline(always)]
-    fn run<I: Isa>(self, isa: I) {
-        let InsertBatch(table, hashes, mut report) = self;
-        with_layout!(table.layout, |layout| {
-            ring(table, |table| table, layout, hashes, |table, _, hash| {
-                report(table.insert(layout, isa, fingerprint(table, hash)));
-            });
-        });
+    fn table(&self) -> &Table<Pages> {
+        self.0
     }
-}
-
-/// Remove all; `report` hears of each whether it was in.
-pub(super) struct RemoveBatch<'a, R>(pub &'a mut Table<Pages>, pub &'a [Hash], pub R);
-
-impl<R: FnMut(bool)> Task for RemoveBatch<'_, R> {
-    type Out = ();
 
     #[inline(always)]
-    fn run<I: Isa>(self, isa: I) {
-        let RemoveBatch(table, hashes, mut report) = self;
-        with_layout!(table.layout, |layout| {
-            ring(table, |table| table, layout, hashes, |table, _, hash| {
-                report(table.remove(layout, isa, fingerprint(table, hash)));
-            });
-        });
+    fn step<I: Isa>(&mut self, layout: LineLayout, isa: I, fingerprint: u64) {
+        (self.1)(self.0.remove(layout, isa, fingerprint));
     }
 }

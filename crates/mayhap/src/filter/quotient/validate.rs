@@ -109,7 +109,11 @@ impl Walk<'_> {
         check(is_zero(&self.lines[line], gap), "there is something between the fields", line)?;
         let mut occupied = header.occupied(layout);
         let is_padding = line as u64 >= self.shape.home_lines();
-        check(!is_padding || occupied == 0 && !header.flag(), "a line without homes has some", line)?;
+        check(
+            !is_padding || occupied == 0 && !header.flag(),
+            "a line without homes has some",
+            line,
+        )?;
         while occupied != 0 {
             let home = line * layout.homes + occupied.trailing_zeros() as usize;
             occupied &= occupied - 1;

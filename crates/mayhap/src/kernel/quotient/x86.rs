@@ -116,12 +116,7 @@ macro_rules! isa {
 }
 
 isa!(Avx2, "avx2,bmi1,bmi2,lzcnt,popcnt", open_avx2, close_avx2);
-isa!(
-    Avx512,
-    "avx512f,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt",
-    open_avx512,
-    close_avx512
-);
+isa!(Avx512, "avx512f,avx512dq,avx512vl,avx2,bmi1,bmi2,lzcnt,popcnt", open_avx512, close_avx512);
 
 /// At which bit of the line each word begins.
 #[inline]
@@ -262,9 +257,12 @@ fn open_avx2(line: &mut Line, layout: LineLayout, header: u128, slot: usize, rem
     let old = halves(line);
     // Each word's predecessor.
     let zero = _mm256_setzero_si256();
-    let (turned, next) =
-        (_mm256_permute4x64_epi64::<0b10_01_00_11>(old[0]), _mm256_permute4x64_epi64::<0b10_01_00_11>(old[1]));
-    let before = [_mm256_blend_epi32::<0b11>(turned, zero), _mm256_blend_epi32::<0b11>(next, turned)];
+    let (turned, next) = (
+        _mm256_permute4x64_epi64::<0b10_01_00_11>(old[0]),
+        _mm256_permute4x64_epi64::<0b10_01_00_11>(old[1]),
+    );
+    let before =
+        [_mm256_blend_epi32::<0b11>(turned, zero), _mm256_blend_epi32::<0b11>(next, turned)];
     let (up, down) = (_mm_cvtsi64_si128(bits as i64), _mm_cvtsi64_si128(64 - bits as i64));
     let header = [zero, half_of_header(header)];
     let mut new = old;
@@ -289,10 +287,14 @@ fn close_avx2(line: &mut Line, layout: LineLayout, header: u128, slot: usize, re
     let old = halves(line);
     // Each word's successor.
     let zero = _mm256_setzero_si256();
-    let (turned, next) =
-        (_mm256_permute4x64_epi64::<0b00_11_10_01>(old[0]), _mm256_permute4x64_epi64::<0b00_11_10_01>(old[1]));
-    let after =
-        [_mm256_blend_epi32::<0b1100_0000>(turned, next), _mm256_blend_epi32::<0b1100_0000>(next, zero)];
+    let (turned, next) = (
+        _mm256_permute4x64_epi64::<0b00_11_10_01>(old[0]),
+        _mm256_permute4x64_epi64::<0b00_11_10_01>(old[1]),
+    );
+    let after = [
+        _mm256_blend_epi32::<0b1100_0000>(turned, next),
+        _mm256_blend_epi32::<0b1100_0000>(next, zero),
+    ];
     let (down, up) = (_mm_cvtsi64_si128(bits as i64), _mm_cvtsi64_si128(64 - bits as i64));
     let header = [zero, half_of_header(header)];
     let mut new = old;

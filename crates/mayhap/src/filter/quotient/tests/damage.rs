@@ -50,9 +50,8 @@ fn side_tables_are_checked() {
     let told = "a line tells of an entry that the side table does not have";
     assert_eq!(what(&[]), told);
     assert_eq!(what(&[&side[..], &side].concat()), "entries of the side table are not in order");
-    let entry = |fingerprint: u64, count: u64| {
-        [fingerprint.to_le_bytes(), count.to_le_bytes()].concat()
-    };
+    let entry =
+        |fingerprint: u64, count: u64| [fingerprint.to_le_bytes(), count.to_le_bytes()].concat();
     assert_eq!(what(&entry(u64::MAX, 1)), "an entry of the side table is out of range");
     let hot = filter.fingerprint(filter.hash("hot"));
     assert_eq!(what(&entry(hot, 0)), "an entry of the side table counts nothing");
@@ -95,7 +94,7 @@ fn ask_everything(filter: &Quotient<&[u8]>, hashes: &[Hash]) {
 proptest! {
     #[test]
     fn mutations_are_refused_or_valid_and_never_harmful(
-        bits in 1u32..=56,
+        bits in 1u32..=48,
         load in 0.1f64..1.3,
         changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
         cut in any::<prop::sample::Index>(),
@@ -136,7 +135,7 @@ proptest! {
 
     #[test]
     fn noise_is_harmless(
-        bits in 1u32..=56,
+        bits in 1u32..=48,
         bytes in vec(any::<u8>(), 0..3000),
         side in vec(any::<u8>(), 0..200),
         asked in vec(any::<u64>().prop_map(Hash), 50),

@@ -174,8 +174,7 @@ fn bytes_depend_on_the_multiset_alone() {
     for remainder_bits in [6, 7, 9, 13, 29] {
         let mut filter = fixed(remainder_bits, 40);
         let keys = filter.shape().slots() * 19 / 20;
-        let mut all: Vec<u64> =
-            (0..keys).map(|_| random.below(filter.shape().range)).collect();
+        let mut all: Vec<u64> = (0..keys).map(|_| random.below(filter.shape().range)).collect();
         all.extend_from_within(..20);
         all.extend(std::iter::repeat_n(all[0], 9));
         for fingerprint in &all {

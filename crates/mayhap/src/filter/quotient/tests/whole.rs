@@ -96,7 +96,8 @@ fn batches_past_the_cache_are_loops_too() {
 #[test]
 fn growing_and_shrinking_keep_every_key_and_the_rate() {
     let all = hashes(0..5000);
-    let mut filter = Quotient::from_hashes(Spec::new(5000, 1e-3).unwrap(), &mut all.clone()).unwrap();
+    let mut filter =
+        Quotient::from_hashes(Spec::new(5000, 1e-3).unwrap(), &mut all.clone()).unwrap();
     all.iter().take(100).for_each(|hash| _ = filter.insert_batch(&[*hash; 20]));
     let (model, rate, born) = (model_of(&filter), filter.fpr_now(), filter.clone());
     let mut sizes = vec![filter.as_bytes().len()];
@@ -107,7 +108,7 @@ fn growing_and_shrinking_keep_every_key_and_the_rate() {
         sizes.push(filter.as_bytes().len());
     }
     assert_eq!(filter.shape().remainder_bits, 1);
-    assert!(sizes.is_sorted() && sizes.len() == 10, "{sizes:?}");
+    assert!(sizes.is_sorted() && sizes.len() == 9, "{sizes:?}");
     while filter.shape() != born.shape() {
         assert!(filter.shrink().unwrap());
         assert_eq!(filter.as_bytes().len(), sizes.pop().map(|_| *sizes.last().unwrap()).unwrap());
@@ -130,7 +131,7 @@ fn inserts_grow_it_and_lose_nothing() {
         filter.insert_batch(chunk);
         assert!(filter.load() <= 0.98 || filter.shape().remainder_bits == 1);
     }
-    assert!(filter.as_bytes().len() > 20 * small);
+    assert!(filter.as_bytes().len() > 10 * small);
     assert_eq!(filter.keys(), 200_000);
     assert!(all.iter().all(|hash| filter.contains_hash(*hash)));
     assert!(filter.fpr_now() > 0.5 && filter.keys_at_rate() < 300);
@@ -167,7 +168,7 @@ fn too_much_growth_is_refused() {
     }
     let tight = Spec::new(1000, 1e-12).unwrap();
     assert!(matches!(Quotient::with_growth(tight, 30), Err(SpecError::BelowHash { .. })));
-    let shape = QuotientShape { range: 1000, remainder_bits: 57 };
+    let shape = QuotientShape { range: 1000, remainder_bits: 49 };
     assert!(matches!(Quotient::with_shape(spec, shape), Err(SpecError::Range { .. })));
     let shape = QuotientShape { range: 1 << 60, remainder_bits: 6 };
     assert!(matches!(Quotient::with_shape(spec, shape), Err(SpecError::Memory { .. })));
