@@ -13,9 +13,9 @@ use rustix::time::{ClockId, clock_gettime};
 use std::collections::hash_map::DefaultHasher;
 use std::hint::black_box;
 
-/// 95% of 2²⁴, where the powers of two that `qfilter` has are full too.
+/// 95% of 2²⁴ and of 2²⁰, where the powers of two that `qfilter` has are full too.
 const FAR: u64 = 15_900_000;
-const NEAR: u64 = 1_000_000;
+const NEAR: u64 = 995_000;
 /// Keys of one turn.
 const CHUNK: u64 = 16_384;
 /// Untimed lookups before a turn: the others' turns have thrown the filter out of the cache.

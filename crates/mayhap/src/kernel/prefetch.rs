@@ -37,11 +37,10 @@ pub(crate) fn prefetch_at<T>(place: *const T) {
     let _ = place;
 }
 
-/// Ask for the cache line at item `at`, into the first-level cache: for work that takes longer per
-/// line than the line takes to arrive, so that few are under way at a time.
+/// Ask for the cache line at this place, whatever is there, or nothing, into the first-level cache: for
+/// work that takes so long per line that few are under way at a time.
 #[inline(always)]
-pub(crate) fn prefetch_near<T>(items: &[T], at: usize) {
-    let Some(place) = items.get(at).map(std::ptr::from_ref) else { return };
+pub(crate) fn prefetch_near<T>(place: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: a prefetch reads nothing the program can see and cannot fault; SSE is part of
     // every x86-64.

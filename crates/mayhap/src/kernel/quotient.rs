@@ -98,12 +98,28 @@ impl Kernel {
     /// Run a task on this instruction set.
     #[inline(always)]
     pub fn run<T: Task>(self, task: T) -> T::Out {
+        struct Call<T>(T);
+        impl<T: Task> Task for Call<T> {
+            type Out = T::Out;
+
+            #[inline(always)]
+            fn run<I: Isa>(self, isa: I) -> T::Out {
+                isa.call(self.0)
+            }
+        }
+        self.choose(Call(task))
+    }
+
+    /// Let a task choose what to call on this instruction set: the task itself is compiled for any
+    /// machine, and inlined.
+    #[inline(always)]
+    pub fn choose<T: Task>(self, task: T) -> T::Out {
         match self {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Kernel::Avx512(isa) => isa.call(task),
+            Kernel::Avx512(isa) => task.run(isa),
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Kernel::Avx2(isa) => isa.call(task),
-            Kernel::Portable(isa) => isa.call(task),
+            Kernel::Avx2(isa) => task.run(isa),
+            Kernel::Portable(isa) => task.run(isa),
         }
     }
 }

@@ -234,6 +234,8 @@ mod tests {
             let LineLayout { remainder_bits, slots, homes, .. } = LineLayout::new(bits);
             assert!(9 + homes + slots * (remainder_bits + 1) <= 512, "{bits} bits");
             assert!(9 + homes + slots <= 128 && slots <= 63 && homes <= 64, "{bits} bits");
+            // A word that begins with the last slot's first byte is inside the line.
+            assert!((slots - 1) * remainder_bits / 8 + 8 <= 64, "{bits} bits");
             assert!(slots >= 10 && homes >= 10, "{bits} bits: {slots} {homes}");
         }
         let known = |bits| (LineLayout::new(bits).slots, LineLayout::new(bits).homes);

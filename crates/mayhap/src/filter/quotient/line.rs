@@ -123,12 +123,12 @@ pub(super) const fn occupied_at(layout: LineLayout) -> usize {
     FLAG_AT - layout.homes
 }
 
-/// The slots from this one on: at least 57 bits, of which those past the line's last slot mean
-/// nothing. A slot that does not exist may lie in a later line, or nowhere.
+/// The slots of a line from this one on: at least 57 bits, of which those past the last slot mean
+/// nothing. 0 for a slot that does not exist.
 #[inline(always)]
-pub(super) fn window(lines: &[Line], layout: LineLayout, line: usize, slot: usize) -> u64 {
+pub(super) fn window(line: &Line, layout: LineLayout, slot: usize) -> u64 {
     let bit = slot * layout.remainder_bits;
-    let bytes = lines.as_flattened().get(64 * line + bit / 8..).and_then(<[u8]>::first_chunk);
+    let bytes = line.get(bit / 8..).and_then(<[u8]>::first_chunk);
     bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes) >> (bit % 8))
 }
 
@@ -210,32 +210,7 @@ pub(super) struct Found {
     pub run: Option<Run>,
 }
 
-/// Where the `n`-th run of a line ends, the first being the 0th. `None` only where bytes are not
-/// those of a filter.
-#[inline(always)]
-fn run_end<I: Isa>(
-    lines: &[Line],
-    layout: LineLayout,
-    isa: I,
-    (line, offset): (usize, usize),
-    mut n: u32,
-) -> Option<Place> {
-    let first = Place::new(layout, line, offset);
-    let mut mask = !0 << first.slot;
-    // A run of this line cannot end further away than the offset of the next one reaches.
-    for at in first.line..=line + layout.padding() {
-        let ends = Header::of(lines.get(at)?).ends(layout) & mask;
-        let count = ends.count_ones();
-        if n < count {
-            return Some(Place { line: at, slot: isa.select(ends, n) as usize });
-        }
-        n -= count;
-        mask = !0;
-    }
-    None
-}
-
-/// Find the run of a home, wherever it is.
+/// Find the run of a home, wherever it is. `None` only where bytes are not those of a filter.
 #[inline(always)]
 pub(super) fn find<I: Isa>(
     lines: &[Line],
@@ -245,17 +220,38 @@ pub(super) fn find<I: Isa>(
 ) -> Option<Found> {
     let header = Header::of(lines.get(target.line)?);
     let occupied = header.occupied(layout);
-    let rank = (occupied & low(target.home as usize)).count_ones();
-    let from = (target.line, header.offset());
-    let start = match rank.checked_sub(1) {
-        None => Place::new(layout, from.0, from.1),
-        Some(before) => run_end(lines, layout, isa, from, before)?.next(layout),
-    };
-    let run = match occupied >> target.home & 1 {
-        0 => None,
-        _ => Some(Run { start, last: run_end(lines, layout, isa, from, rank)? }),
-    };
-    Some(Found { start, run })
+    let rank = (occupied & !(!0 << target.home)).count_ones();
+    // A run of this line cannot end further away than the offset of the next one reaches.
+    let limit = target.line + layout.padding();
+    let mut start = Place::new(layout, target.line, header.offset());
+    // Behind the ends of as many runs as there are before it.
+    if let Some(mut n) = rank.checked_sub(1) {
+        let mut ends = Header::of(lines.get(start.line)?).ends(layout) & !0 << start.slot;
+        while n >= ends.count_ones() {
+            n -= ends.count_ones();
+            start.line += 1;
+            if start.line > limit {
+                return None;
+            }
+            ends = Header::of(lines.get(start.line)?).ends(layout);
+        }
+        start = Place { line: start.line, slot: isa.select(ends, n) as usize }.next(layout);
+    }
+    if occupied >> target.home & 1 == 0 {
+        return Some(Found { start, run: None });
+    }
+    // It ends at the next end.
+    let mut last = start;
+    let mut ends = Header::of(lines.get(last.line)?).ends(layout) & !0 << last.slot;
+    while ends == 0 {
+        last.line += 1;
+        if last.line > limit {
+            return None;
+        }
+        ends = Header::of(lines.get(last.line)?).ends(layout);
+    }
+    last.slot = ends.trailing_zeros() as usize;
+    Some(Found { start, run: Some(Run { start, last }) })
 }
 
 /// How many elements of a run are less than the remainder, and how many equal it.
@@ -269,11 +265,12 @@ pub(super) fn compare(
     let pattern = Pattern::new(layout, remainder);
     let (mut less, mut equal) = (0, 0);
     for line in run.start.line..=run.last.line {
+        let Some(bytes) = lines.get(line) else { break };
         let mut slot = if line == run.start.line { run.start.slot } else { 0 };
         let end = if line == run.last.line { run.last.slot + 1 } else { layout.slots };
         while slot < end {
             let count = window_slots(layout).min(end - slot);
-            let window = window(lines, layout, line, slot);
+            let window = window(bytes, layout, slot);
             let within = low(count * layout.remainder_bits);
             less += (pattern.less(window) & within).count_ones() as usize;
             equal += (pattern.equal(window) & within).count_ones();
@@ -294,7 +291,8 @@ pub(super) struct Glance {
 /// Look for a fingerprint in its home line, without a branch.
 #[inline(always)]
 pub(super) fn glance<I: Isa>(lines: &[Line], layout: LineLayout, isa: I, target: Target) -> Glance {
-    let header = lines.get(target.line).map_or(Header(0), Header::of);
+    let Some(line) = lines.get(target.line) else { return Glance { matches: 0, more: false } };
+    let header = Header::of(line);
     let occupied = (header.0 >> occupied_at(layout)) as u64;
     let here = occupied >> target.home & 1;
     let rank = (occupied & !(!0 << target.home)).count_ones();
@@ -307,10 +305,47 @@ pub(super) fn glance<I: Isa>(lines: &[Line], layout: LineLayout, isa: I, target:
     let (from, to) = isa.select_pair(starts, rank);
     // Where there is no such start both are 64, and the length is 0.
     let length = to.wrapping_sub(from) as usize;
-    let window = window(lines, layout, target.line, from as usize);
+    let window = window(line, layout, from as usize);
     let within = isa.low_bits(length.wrapping_mul(layout.remainder_bits));
     let matches = Pattern::new(layout, target.remainder).equal(window) & within;
     let beyond = here & u64::from((to == 64) | (length > window_slots(layout)));
     let more = beyond | offset as u64 >> 6 | u64::from(header.flag());
     Glance { matches: matches & here.wrapping_neg(), more: more != 0 }
+}
+
+/// Look for a fingerprint whose run ends in the line behind its home line, as nearly all do that do
+/// not end at home: how many slots match. `None` where it is not as simple as that.
+#[inline(always)]
+pub(super) fn glance_ahead<I: Isa>(
+    lines: &[Line],
+    layout: LineLayout,
+    isa: I,
+    target: Target,
+) -> Option<u32> {
+    let [home_line, next_line] = lines.get(target.line..target.line + 2)? else { return None };
+    let (home, next) = (Header::of(home_line), Header::of(next_line));
+    let occupied = home.occupied(layout);
+    if home.flag() || home.offset() > layout.slots || occupied >> target.home & 1 == 0 {
+        return None;
+    }
+    let rank = (occupied & !(!0 << target.home)).count_ones();
+    let first = 1u64 << home.offset();
+    let ends = home.ends(layout) & first.wrapping_neg();
+    // Where the line's own runs begin; the last of these begins, or would, the one that leaves it.
+    let starts = ends << 1 | first;
+    let n = rank.checked_sub(ends.count_ones())?;
+    let (from, to) = isa.select_pair(next.ends(layout) << 1 | 1, n);
+    let behind = to.wrapping_sub(from) as usize;
+    // The run that leaves the home line has a part there too.
+    let start = 63 - starts.leading_zeros() as usize;
+    let before = if n == 0 { layout.slots - start } else { 0 };
+    if to == 64 || behind > window_slots(layout) || before > window_slots(layout) {
+        return None;
+    }
+    let pattern = Pattern::new(layout, target.remainder);
+    let matches = |line, slot, count: usize| {
+        let window = window(line, layout, slot);
+        (pattern.equal(window) & isa.low_bits(count * layout.remainder_bits)).count_ones()
+    };
+    Some(matches(home_line, start, before) + matches(next_line, from as usize, behind))
 }

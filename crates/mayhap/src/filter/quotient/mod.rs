@@ -23,7 +23,7 @@ use crate::spec::{MAX_CAPACITY, Spec, SpecError};
 use side::SideTable;
 use std::fmt;
 use table::Table;
-use tasks::fingerprint;
+use tasks::{ByLayout, fingerprint};
 
 /// A filter with a `remove`: a sorted multiset of fingerprints, packed into cache lines (a quotient
 /// filter).
@@ -188,7 +188,12 @@ impl Quotient {
     pub fn insert_hash(&mut self, hash: Hash) -> bool {
         self.make_room();
         let fingerprint = fingerprint(&self.table, hash);
-        self.kernel.run(tasks::Insert(&mut self.table, fingerprint))
+        self.insert_one(fingerprint)
+    }
+
+    #[inline(never)]
+    fn insert_one(&mut self, fingerprint: u64) -> bool {
+        self.kernel.choose(ByLayout(tasks::Insert(&mut self.table, fingerprint)))
     }
 
     /// Insert them all; returns how many were certainly new.
@@ -212,7 +217,10 @@ impl Quotient {
             let room = self.full_at.saturating_sub(self.table.in_lines).max(1);
             let count = usize::try_from(room).unwrap_or(usize::MAX).min(hashes.len());
             let (now, later) = hashes.split_at(count);
-            self.kernel.run(tasks::Batch(tasks::InsertEach(&mut self.table, &mut report), now));
+            self.kernel.choose(ByLayout(tasks::Batch(
+                tasks::InsertEach(&mut self.table, &mut report),
+                now,
+            )));
             hashes = later;
         }
     }
@@ -228,14 +236,19 @@ impl Quotient {
     /// Remove one insertion of a hashed key. `false`: it was certainly not in, and nothing changed.
     #[inline]
     pub fn remove_hash(&mut self, hash: Hash) -> bool {
-        let fingerprint = fingerprint(&self.table, hash);
-        self.kernel.run(tasks::Remove(&mut self.table, fingerprint))
+        self.remove_one(fingerprint(&self.table, hash))
+    }
+
+    #[inline(never)]
+    fn remove_one(&mut self, fingerprint: u64) -> bool {
+        self.kernel.choose(ByLayout(tasks::Remove(&mut self.table, fingerprint)))
     }
 
     /// Remove them all, one after another; returns how many were not certainly absent.
     pub fn remove_batch(&mut self, hashes: &[Hash]) -> u64 {
         let before = self.table.keys;
-        self.kernel.run(tasks::Batch(tasks::RemoveEach(&mut self.table, |_| ()), hashes));
+        self.kernel
+            .choose(ByLayout(tasks::Batch(tasks::RemoveEach(&mut self.table, |_| ()), hashes)));
         before - self.table.keys
     }
 
@@ -245,7 +258,7 @@ impl Quotient {
         removed.clear();
         removed.reserve(hashes.len());
         let step = tasks::RemoveEach(&mut self.table, |was_in| removed.push(was_in));
-        self.kernel.run(tasks::Batch(step, hashes));
+        self.kernel.choose(ByLayout(tasks::Batch(step, hashes)));
     }
 
     /// Forget everything. It keeps the size that it has grown to.
@@ -300,7 +313,7 @@ impl Quotient {
             Err(_) => {
                 for (fingerprint, copies) in other.fingerprints() {
                     for _ in 0..copies {
-                        self.kernel.run(tasks::Insert(&mut self.table, fingerprint));
+                        self.insert_one(fingerprint);
                     }
                 }
             }
@@ -403,7 +416,12 @@ impl<B: AsRef<[u8]>> Quotient<B> {
     /// Whether the hashed key may be in; `false` is certain.
     #[inline]
     pub fn contains_hash(&self, hash: Hash) -> bool {
-        self.kernel.run(tasks::Contains(&self.table, hash))
+        self.contains_one(fingerprint(&self.table, hash))
+    }
+
+    #[inline(never)]
+    fn contains_one(&self, fingerprint: u64) -> bool {
+        self.kernel.choose(ByLayout(tasks::Contains(&self.table, fingerprint)))
     }
 
     /// Ask for all of them at once: `answers` is cleared and filled, one answer per hash.
@@ -411,7 +429,7 @@ impl<B: AsRef<[u8]>> Quotient<B> {
         answers.clear();
         answers.resize(hashes.len(), false);
         let step = tasks::Answer(&self.table, answers.iter_mut());
-        self.kernel.run(tasks::Batch(step, hashes));
+        self.kernel.choose(ByLayout(tasks::Batch(step, hashes)));
     }
 
     /// How often the key may be in: never less than it is, and more only where another key has the
@@ -424,14 +442,14 @@ impl<B: AsRef<[u8]>> Quotient<B> {
     /// How often the hashed key may be in, as for [`count`](Quotient::count).
     #[inline]
     pub fn count_hash(&self, hash: Hash) -> u64 {
-        self.kernel.run(tasks::Count(&self.table, hash))
+        self.kernel.run(tasks::Count(&self.table, fingerprint(&self.table, hash)))
     }
 
     /// Count all of them at once: `counts` is cleared and filled, one count per hash.
     pub fn count_batch(&self, hashes: &[Hash], counts: &mut Vec<u64>) {
         counts.clear();
         counts.reserve(hashes.len());
-        self.kernel.run(tasks::Batch(tasks::Tally(&self.table, counts), hashes));
+        self.kernel.choose(ByLayout(tasks::Batch(tasks::Tally(&self.table, counts), hashes)));
     }
 
     /// All fingerprints that are in, in ascending order, each with the number of its copies.

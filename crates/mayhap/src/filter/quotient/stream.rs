@@ -64,7 +64,8 @@ impl Iterator for Elements<'_> {
         }
         let home = self.line * layout.homes + self.occupied.trailing_zeros() as usize;
         let Place { line, slot } = self.at;
-        let remainder = window(self.lines, layout, line, slot) & low(layout.remainder_bits);
+        let bytes = self.lines.get(line)?;
+        let remainder = window(bytes, layout, slot) & low(layout.remainder_bits);
         if self.ends >> slot & 1 == 1 {
             self.occupied &= self.occupied - 1;
         }

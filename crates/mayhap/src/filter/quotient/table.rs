@@ -1,12 +1,13 @@
 //! Lines and side table together: what a lookup, an insert and a remove do.
 //!
 //! Each has a short way for the common case, in which the home line is all there is to look at, and
-//! a long one for runs that go on in later lines, for many copies and for the side table. The short
-//! ones are compiled for each common layout, the long ones once.
+//! a long one for runs that go on in later lines, for many copies and for the side table.
+//!
+//! `BITS` is the number of remainder bits, for layouts that code is compiled for, or 0 for any.
 
 use super::line::{
-    COPIES, Glance, Header, Pattern, Place, Target, compare, find, glance, low, window,
-    window_slots,
+    COPIES, Glance, Header, Pattern, Place, Target, compare, find, glance, glance_ahead, low,
+    window, window_slots,
 };
 use super::side::SideTable;
 use crate::kernel::quotient::{Isa, Task};
@@ -40,37 +41,65 @@ impl<B: AsRef<[u8]>> Table<B> {
         self.bytes.as_ref().as_chunks().0
     }
 
+    /// The layout, known to the compiler unless `BITS` is 0.
+    #[inline(always)]
+    pub fn layout<const BITS: u32>(&self) -> LineLayout {
+        if BITS == 0 {
+            self.layout
+        } else {
+            const { LineLayout::new(if BITS == 0 { 1 } else { BITS }) }
+        }
+    }
+
     /// Whether a fingerprint is in.
     #[inline(always)]
-    pub fn contains<I: Isa>(&self, layout: LineLayout, isa: I, fingerprint: u64) -> bool {
+    pub fn contains<const BITS: u32, I: Isa>(&self, isa: I, fingerprint: u64) -> bool {
+        let layout = self.layout::<BITS>();
         let target = Target::new(layout, fingerprint);
         let Glance { matches, more } = glance(self.lines(), layout, isa, target);
-        // One branch that is hardly ever taken; the rest is arithmetic.
-        if more { isa.call(Count { table: self, target }) > 0 } else { matches != 0 }
+        // One branch that is seldom taken; the rest is arithmetic.
+        if more { isa.call(FindAnywhere::<B, BITS>(self, fingerprint)) } else { matches != 0 }
     }
 
     /// How many copies of a fingerprint are in.
     #[inline(always)]
-    pub fn count<I: Isa>(&self, layout: LineLayout, isa: I, fingerprint: u64) -> u64 {
+    pub fn count<const BITS: u32, I: Isa>(&self, isa: I, fingerprint: u64) -> u64 {
+        let layout = self.layout::<BITS>();
         let target = Target::new(layout, fingerprint);
         let Glance { matches, more } = glance(self.lines(), layout, isa, target);
-        if more { isa.call(Count { table: self, target }) } else { matches.count_ones().into() }
+        match more {
+            true => isa.call(CountAnywhere::<B, BITS>(self, fingerprint)),
+            false => matches.count_ones().into(),
+        }
     }
 }
 
-/// Count copies, wherever they are.
-struct Count<'a, B> {
-    table: &'a Table<B>,
-    target: Target,
+/// Look for a fingerprint, wherever it is.
+struct FindAnywhere<'a, B, const BITS: u32>(&'a Table<B>, u64);
+
+impl<B: AsRef<[u8]>, const BITS: u32> Task for FindAnywhere<'_, B, BITS> {
+    type Out = bool;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) -> bool {
+        CountAnywhere::<B, BITS>(self.0, self.1).run(isa) > 0
+    }
 }
 
-impl<B: AsRef<[u8]>> Task for Count<'_, B> {
+/// Count copies of a fingerprint, wherever they are.
+struct CountAnywhere<'a, B, const BITS: u32>(&'a Table<B>, u64);
+
+impl<B: AsRef<[u8]>, const BITS: u32> Task for CountAnywhere<'_, B, BITS> {
     type Out = u64;
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> u64 {
-        let Count { table, target } = self;
-        let (lines, layout) = (table.lines(), table.layout);
+        let CountAnywhere(table, fingerprint) = self;
+        let (lines, layout) = (table.lines(), table.layout::<BITS>());
+        let target = Target::new(layout, fingerprint);
+        if let Some(copies) = glance_ahead(lines, layout, isa, target) {
+            return copies.into();
+        }
         let run = find(lines, layout, isa, target).and_then(|found| found.run);
         let copies = run.map_or(0, |run| compare(lines, layout, run, target.remainder).1);
         u64::from(copies) + table.aside(target)
@@ -111,14 +140,14 @@ impl Table<Pages> {
 
     /// Put one copy in. `true`: it is the first.
     #[inline(always)]
-    pub fn insert<I: Isa>(&mut self, layout: LineLayout, isa: I, fingerprint: u64) -> bool {
-        let target = Target::new(layout, fingerprint);
-        let new = match self.insert_at_home(layout, isa, target) {
+    pub fn insert<const BITS: u32, I: Isa>(&mut self, isa: I, fingerprint: u64) -> bool {
+        let layout = self.layout::<BITS>();
+        let new = match self.insert_at_home(layout, isa, Target::new(layout, fingerprint)) {
             Some(new) => {
                 self.in_lines += 1;
                 new
             }
-            None => isa.call(InsertAnywhere { table: self, target }),
+            None => isa.call(InsertAnywhere::<BITS>(self, fingerprint)),
         };
         self.keys += 1;
         self.distinct += u64::from(new);
@@ -149,7 +178,7 @@ impl Table<Pages> {
         if length > window_slots(layout) {
             return None;
         }
-        let window = window(self.lines(), layout, target.line, from as usize);
+        let window = window(self.lines().get(target.line)?, layout, from as usize);
         let pattern = Pattern::new(layout, target.remainder);
         let within = isa.low_bits(length * layout.remainder_bits);
         let equal = pattern.equal(window) & within;
@@ -171,11 +200,11 @@ impl Table<Pages> {
 
     /// Take one copy out. `false`: there was none.
     #[inline(always)]
-    pub fn remove<I: Isa>(&mut self, layout: LineLayout, isa: I, fingerprint: u64) -> bool {
-        let target = Target::new(layout, fingerprint);
-        let copies = match self.remove_at_home(layout, isa, target) {
+    pub fn remove<const BITS: u32, I: Isa>(&mut self, isa: I, fingerprint: u64) -> bool {
+        let layout = self.layout::<BITS>();
+        let copies = match self.remove_at_home(layout, isa, Target::new(layout, fingerprint)) {
             Some(copies) => copies,
-            None => isa.call(RemoveAnywhere { table: self, target }),
+            None => isa.call(RemoveAnywhere::<BITS>(self, fingerprint)),
         };
         let removed = copies > 0;
         self.keys -= u64::from(removed);
@@ -211,7 +240,7 @@ impl Table<Pages> {
         if length > window_slots(layout) {
             return None;
         }
-        let window = window(self.lines(), layout, target.line, from as usize);
+        let window = window(self.lines().get(target.line)?, layout, from as usize);
         let within = isa.low_bits(length * layout.remainder_bits);
         let equal = Pattern::new(layout, target.remainder).equal(window) & within;
         if equal == 0 {
@@ -257,18 +286,16 @@ impl Table<Pages> {
 }
 
 /// Insert where the home line is full, or has many copies or entries in the side table.
-struct InsertAnywhere<'a> {
-    table: &'a mut Table<Pages>,
-    target: Target,
-}
+struct InsertAnywhere<'a, const BITS: u32>(&'a mut Table<Pages>, u64);
 
-impl Task for InsertAnywhere<'_> {
+impl<const BITS: u32> Task for InsertAnywhere<'_, BITS> {
     type Out = bool;
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> bool {
-        let InsertAnywhere { table, target } = self;
-        let layout = table.layout;
+        let InsertAnywhere(table, fingerprint) = self;
+        let layout = table.layout::<BITS>();
+        let target = Target::new(layout, fingerprint);
         let Some(found) = find(table.lines(), layout, isa, target) else { return false };
         let aside = table.aside(target);
         let (mut at, mut is_last, mut equal) = (found.start, 1, 0);
@@ -298,7 +325,7 @@ impl Task for InsertAnywhere<'_> {
         }
         table.in_lines += 1;
         if let Some(place) = ended {
-            table.flip_end(place);
+            table.flip_end(layout, place);
         }
         let lines = table.lines_mut();
         for line in &mut lines[target.line + 1..=last] {
@@ -334,24 +361,23 @@ struct Element {
 
 #[inline(always)]
 fn element(lines: &[Line], layout: LineLayout, Place { line, slot }: Place) -> Element {
-    let remainder = window(lines, layout, line, slot) & low(layout.remainder_bits);
-    Element { remainder, is_last: Header::of(&lines[line]).ends(layout) >> slot & 1 }
+    let line = &lines[line];
+    let remainder = window(line, layout, slot) & low(layout.remainder_bits);
+    Element { remainder, is_last: Header::of(line).ends(layout) >> slot & 1 }
 }
 
 /// Remove where runs of the home line leave it, or there may be copies in the side table.
-struct RemoveAnywhere<'a> {
-    table: &'a mut Table<Pages>,
-    target: Target,
-}
+struct RemoveAnywhere<'a, const BITS: u32>(&'a mut Table<Pages>, u64);
 
-impl Task for RemoveAnywhere<'_> {
+impl<const BITS: u32> Task for RemoveAnywhere<'_, BITS> {
     /// How many copies there were.
     type Out = u64;
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> u64 {
-        let RemoveAnywhere { table, target } = self;
-        let layout = table.layout;
+        let RemoveAnywhere(table, fingerprint) = self;
+        let layout = table.layout::<BITS>();
+        let target = Target::new(layout, fingerprint);
         let run = find(table.lines(), layout, isa, target).and_then(|found| found.run);
         let found = run.map(|run| (run, compare(table.lines(), layout, run, target.remainder)));
         let aside = table.aside(target);
@@ -372,7 +398,7 @@ impl Task for RemoveAnywhere<'_> {
                 Some(slot) => Place { slot, ..at },
                 None => Place { line: at.line - 1, slot: layout.slots - 1 },
             };
-            table.flip_end(before);
+            table.flip_end(layout, before);
         }
         let lines = table.lines_mut();
         let Place { mut line, mut slot } = at;
@@ -405,8 +431,7 @@ impl Task for RemoveAnywhere<'_> {
 impl Table<Pages> {
     /// Turn the end bit of a slot.
     #[inline(always)]
-    fn flip_end(&mut self, Place { line, slot }: Place) {
-        let layout = self.layout;
+    fn flip_end(&mut self, layout: LineLayout, Place { line, slot }: Place) {
         let line = &mut self.lines_mut()[line];
         let bit = 384 + super::line::ends_at(layout) + slot;
         line[bit / 8] ^= 1 << (bit % 8);

@@ -1,29 +1,31 @@
 //! One key or many, compiled for the instruction set and, where it is a common one, for the layout.
 
+use super::line::Header;
 use super::table::Table;
 use crate::hash::{Hash, reduce};
 use crate::kernel::quotient::{Isa, Task};
-use crate::kernel::{CACHED, Pages, prefetch_near};
-use crate::sizing::LineLayout;
+use crate::kernel::{CACHED, Line, Pages, prefetch_near};
 
 /// How many keys the prefetches run ahead: work on a line takes long enough that more would only
 /// push each other out of the first-level cache.
 const AHEAD: usize = 16;
+/// Lines behind the home line that a change of a full filter moves, on average.
+const MOVED: usize = 3;
 
-/// The body with the layout as a constant for rates from 1.67% to 0.1%: a third faster there.
-macro_rules! with_layout {
-    ($layout:expr, |$constant:ident| $body:expr) => {
-        with_layout!(@ [6 7 8 9 10] $layout, |$constant| $body)
+/// The body with the remainder bits as a constant for false-positive rates from 1.67% to 0.1%, which
+/// makes it a third faster; 0 for others.
+macro_rules! by_layout {
+    ($table:expr, |$BITS:ident| $body:expr) => {
+        by_layout!(@ [6 7 8 9 10] $table, |$BITS| $body)
     };
-    (@ [$($bits:literal)*] $layout:expr, |$constant:ident| $body:expr) => {
-        match $layout.remainder_bits {
+    (@ [$($bits:literal)*] $table:expr, |$BITS:ident| $body:expr) => {
+        match $table.layout.remainder_bits {
             $($bits => {
-                const LAYOUT: LineLayout = LineLayout::new($bits);
-                let $constant = LAYOUT;
+                const $BITS: u32 = $bits;
                 $body
             })*
             _ => {
-                let $constant = $layout;
+                const $BITS: u32 = 0;
                 $body
             }
         }
@@ -36,56 +38,97 @@ pub(super) fn fingerprint<B>(table: &Table<B>, hash: Hash) -> u64 {
     reduce(hash.0, table.shape.range)
 }
 
-/// May this key be in?
-pub(super) struct Contains<'a, B>(pub &'a Table<B>, pub Hash);
+/// Is this fingerprint in?
+pub(super) struct Contains<'a, B, const BITS: u32 = 0>(pub &'a Table<B>, pub u64);
 
-impl<B: AsRef<[u8]>> Task for Contains<'_, B> {
+impl<B: AsRef<[u8]>, const BITS: u32> Task for Contains<'_, B, BITS> {
     type Out = bool;
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> bool {
-        let Contains(table, hash) = self;
-        let fingerprint = fingerprint(table, hash);
-        with_layout!(table.layout, |layout| table.contains(layout, isa, fingerprint))
+        prefetch_behind::<B, BITS>(self.0, self.1, 1);
+        self.0.contains::<BITS, I>(isa, self.1)
     }
 }
 
-/// How often may this key be in?
-pub(super) struct Count<'a, B>(pub &'a Table<B>, pub Hash);
+/// How often is this fingerprint in?
+pub(super) struct Count<'a, B>(pub &'a Table<B>, pub u64);
 
 impl<B: AsRef<[u8]>> Task for Count<'_, B> {
     type Out = u64;
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> u64 {
-        let Count(table, hash) = self;
-        table.count(table.layout, isa, fingerprint(table, hash))
+        self.0.count::<0, I>(isa, self.1)
     }
 }
 
 /// Put a fingerprint in. `true`: it is the first of its copies.
-pub(super) struct Insert<'a>(pub &'a mut Table<Pages>, pub u64);
+pub(super) struct Insert<'a, const BITS: u32 = 0>(pub &'a mut Table<Pages>, pub u64);
 
-impl Task for Insert<'_> {
+impl<const BITS: u32> Task for Insert<'_, BITS> {
     type Out = bool;
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> bool {
-        let Insert(table, fingerprint) = self;
-        with_layout!(table.layout, |layout| table.insert(layout, isa, fingerprint))
+        prefetch_behind::<Pages, BITS>(self.0, self.1, MOVED);
+        self.0.insert::<BITS, I>(isa, self.1)
     }
 }
 
 /// Take a fingerprint out. `false`: it was not in.
-pub(super) struct Remove<'a>(pub &'a mut Table<Pages>, pub u64);
+pub(super) struct Remove<'a, const BITS: u32 = 0>(pub &'a mut Table<Pages>, pub u64);
 
-impl Task for Remove<'_> {
+impl<const BITS: u32> Task for Remove<'_, BITS> {
     type Out = bool;
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> bool {
-        let Remove(table, fingerprint) = self;
-        with_layout!(table.layout, |layout| table.remove(layout, isa, fingerprint))
+        prefetch_behind::<Pages, BITS>(self.0, self.1, MOVED);
+        self.0.remove::<BITS, I>(isa, self.1)
+    }
+}
+
+/// The same, compiled for the layout at hand: one jump before the call instead of branches in it.
+pub(super) struct ByLayout<T>(pub T);
+
+impl<B: AsRef<[u8]>> Task for ByLayout<Contains<'_, B>> {
+    type Out = bool;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) -> bool {
+        let Contains(table, fingerprint) = self.0;
+        by_layout!(table, |BITS| isa.call(Contains::<B, BITS>(table, fingerprint)))
+    }
+}
+
+impl Task for ByLayout<Insert<'_>> {
+    type Out = bool;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) -> bool {
+        let Insert(table, fingerprint) = self.0;
+        by_layout!(table, |BITS| isa.call(Insert::<BITS>(table, fingerprint)))
+    }
+}
+
+impl Task for ByLayout<Remove<'_>> {
+    type Out = bool;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) -> bool {
+        let Remove(table, fingerprint) = self.0;
+        by_layout!(table, |BITS| isa.call(Remove::<BITS>(table, fingerprint)))
+    }
+}
+
+impl<S: Step> Task for ByLayout<Batch<'_, S>> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) {
+        let Batch(step, hashes) = self.0;
+        by_layout!(step.table(), |BITS| isa.call(Batch::<S, BITS>(step, hashes)));
     }
 }
 
@@ -95,48 +138,86 @@ pub(super) trait Step {
     /// The bytes of the lines.
     type Bytes: AsRef<[u8]>;
 
+    /// Whether lines are changed, perhaps far behind the home line.
+    const CHANGES: bool;
+
     fn table(&self) -> &Table<Self::Bytes>;
 
     /// `#[inline(always)]`.
-    fn step<I: Isa>(&mut self, layout: LineLayout, isa: I, fingerprint: u64);
+    fn step<const BITS: u32, I: Isa>(&mut self, isa: I, fingerprint: u64);
 }
 
 /// A step for each hash, in order, whose lines have been asked for a while before.
-pub(super) struct Batch<'a, S>(pub S, pub &'a [Hash]);
+pub(super) struct Batch<'a, S, const BITS: u32 = 0>(pub S, pub &'a [Hash]);
 
-impl<S: Step> Task for Batch<'_, S> {
+impl<S: Step, const BITS: u32> Task for Batch<'_, S, BITS> {
     type Out = ();
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) {
         let Batch(mut step, hashes) = self;
-        let layout = step.table().layout;
-        with_layout!(layout, |layout| ring(&mut step, layout, isa, hashes));
+        let is_far = step.table().bytes.as_ref().len() > CACHED;
+        if is_far {
+            hashes.iter().take(AHEAD).for_each(|hash| prefetch::<S, BITS>(&step, *hash));
+        }
+        for (i, hash) in hashes.iter().enumerate() {
+            if is_far {
+                if let Some(hash) = hashes.get(i + AHEAD) {
+                    prefetch::<S, BITS>(&step, *hash);
+                }
+                if S::CHANGES
+                    && let Some(hash) = hashes.get(i + AHEAD / 2)
+                {
+                    prefetch_spilled::<S, BITS>(&step, *hash);
+                }
+            }
+            let fingerprint = fingerprint(step.table(), *hash);
+            step.step::<BITS, I>(isa, fingerprint);
+        }
     }
 }
 
+/// The home line of a key.
 #[inline(always)]
-fn ring<S: Step, I: Isa>(step: &mut S, layout: LineLayout, isa: I, hashes: &[Hash]) {
-    let is_far = step.table().bytes.as_ref().len() > CACHED;
-    let (first, ahead) = hashes.split_at(if is_far { AHEAD.min(hashes.len()) } else { 0 });
-    first.iter().for_each(|hash| prefetch(step.table(), layout, *hash));
-    let mut ahead = ahead.iter();
-    for hash in hashes {
-        if is_far && let Some(hash) = ahead.next() {
-            prefetch(step.table(), layout, *hash);
-        }
-        let fingerprint = fingerprint(step.table(), *hash);
-        step.step(layout, isa, fingerprint);
-    }
+fn home_line<S: Step, const BITS: u32>(step: &S, hash: Hash) -> usize {
+    let layout = step.table().layout::<BITS>();
+    layout.line_of(fingerprint(step.table(), hash) >> layout.remainder_bits).0
+}
+
+/// Where a line is, or would be: only to be asked for.
+#[inline(always)]
+fn place(lines: &[Line], line: usize) -> *const Line {
+    lines.as_ptr().wrapping_add(line)
 }
 
 /// Ask for the lines of a key: nearly always its run is in the first or the second.
 #[inline(always)]
-fn prefetch<B: AsRef<[u8]>>(table: &Table<B>, layout: LineLayout, hash: Hash) {
-    let home = fingerprint(table, hash) >> layout.remainder_bits;
-    let (line, _) = layout.line_of(home);
-    prefetch_near(table.lines(), line);
-    prefetch_near(table.lines(), line + 1);
+fn prefetch<S: Step, const BITS: u32>(step: &S, hash: Hash) {
+    let (line, lines) = (home_line::<S, BITS>(step, hash), step.table().lines());
+    prefetch_near(place(lines, line));
+    prefetch_near(place(lines, line + 1));
+}
+
+/// Ask for the lines that a change moves up to the next free slot, if the home line is full. The line
+/// behind it, which tells, has arrived by now. Without a branch: asking for a line twice is cheaper.
+#[inline(always)]
+fn prefetch_spilled<S: Step, const BITS: u32>(step: &S, hash: Hash) {
+    let (line, lines) = (home_line::<S, BITS>(step, hash), step.table().lines());
+    let is_full = lines.get(line + 1).map_or(0, |line| usize::from(Header::of(line).offset() > 0));
+    prefetch_near(place(lines, line + 1 + is_full));
+    prefetch_near(place(lines, line + 1 + 2 * is_full));
+}
+
+/// Ask for the lines behind a home line, for one key alone: they arrive while it is worked on.
+#[inline(always)]
+fn prefetch_behind<B: AsRef<[u8]>, const BITS: u32>(
+    table: &Table<B>,
+    fingerprint: u64,
+    count: usize,
+) {
+    let layout = table.layout::<BITS>();
+    let (line, _) = layout.line_of(fingerprint >> layout.remainder_bits);
+    (line + 1..=line + count).for_each(|line| prefetch_near(place(table.lines(), line)));
 }
 
 /// Give one answer per hash.
@@ -144,6 +225,7 @@ pub(super) struct Answer<'a, B>(pub &'a Table<B>, pub std::slice::IterMut<'a, bo
 
 impl<B: AsRef<[u8]>> Step for Answer<'_, B> {
     type Bytes = B;
+    const CHANGES: bool = false;
 
     #[inline(always)]
     fn table(&self) -> &Table<B> {
@@ -151,8 +233,8 @@ impl<B: AsRef<[u8]>> Step for Answer<'_, B> {
     }
 
     #[inline(always)]
-    fn step<I: Isa>(&mut self, layout: LineLayout, isa: I, fingerprint: u64) {
-        let answer = self.0.contains(layout, isa, fingerprint);
+    fn step<const BITS: u32, I: Isa>(&mut self, isa: I, fingerprint: u64) {
+        let answer = self.0.contains::<BITS, I>(isa, fingerprint);
         if let Some(slot) = self.1.next() {
             *slot = answer;
         }
@@ -164,6 +246,7 @@ pub(super) struct Tally<'a, B>(pub &'a Table<B>, pub &'a mut Vec<u64>);
 
 impl<B: AsRef<[u8]>> Step for Tally<'_, B> {
     type Bytes = B;
+    const CHANGES: bool = false;
 
     #[inline(always)]
     fn table(&self) -> &Table<B> {
@@ -171,8 +254,8 @@ impl<B: AsRef<[u8]>> Step for Tally<'_, B> {
     }
 
     #[inline(always)]
-    fn step<I: Isa>(&mut self, layout: LineLayout, isa: I, fingerprint: u64) {
-        self.1.push(self.0.count(layout, isa, fingerprint));
+    fn step<const BITS: u32, I: Isa>(&mut self, isa: I, fingerprint: u64) {
+        self.1.push(self.0.count::<BITS, I>(isa, fingerprint));
     }
 }
 
@@ -181,6 +264,7 @@ pub(super) struct InsertEach<'a, R>(pub &'a mut Table<Pages>, pub R);
 
 impl<R: FnMut(bool)> Step for InsertEach<'_, R> {
     type Bytes = Pages;
+    const CHANGES: bool = true;
 
     #[inline(always)]
     fn table(&self) -> &Table<Pages> {
@@ -188,8 +272,8 @@ impl<R: FnMut(bool)> Step for InsertEach<'_, R> {
     }
 
     #[inline(always)]
-    fn step<I: Isa>(&mut self, layout: LineLayout, isa: I, fingerprint: u64) {
-        (self.1)(self.0.insert(layout, isa, fingerprint));
+    fn step<const BITS: u32, I: Isa>(&mut self, isa: I, fingerprint: u64) {
+        (self.1)(self.0.insert::<BITS, I>(isa, fingerprint));
     }
 }
 
@@ -198,6 +282,7 @@ pub(super) struct RemoveEach<'a, R>(pub &'a mut Table<Pages>, pub R);
 
 impl<R: FnMut(bool)> Step for RemoveEach<'_, R> {
     type Bytes = Pages;
+    const CHANGES: bool = true;
 
     #[inline(always)]
     fn table(&self) -> &Table<Pages> {
@@ -205,7 +290,7 @@ impl<R: FnMut(bool)> Step for RemoveEach<'_, R> {
     }
 
     #[inline(always)]
-    fn step<I: Isa>(&mut self, layout: LineLayout, isa: I, fingerprint: u64) {
-        (self.1)(self.0.remove(layout, isa, fingerprint));
+    fn step<const BITS: u32, I: Isa>(&mut self, isa: I, fingerprint: u64) {
+        (self.1)(self.0.remove::<BITS, I>(isa, fingerprint));
     }
 }

@@ -141,7 +141,7 @@ impl Walk<'_> {
             let Some(words) = self.lines.get(at) else {
                 return check(false, "a run does not end", line);
             };
-            let remainder = window(self.lines, layout, at, slot) & low(layout.remainder_bits);
+            let remainder = window(words, layout, slot) & low(layout.remainder_bits);
             let fingerprint = home << layout.remainder_bits | remainder;
             check(fingerprint < self.shape.range, "a fingerprint is out of range", line)?;
             check(before <= Some(remainder), "remainders of a run are not in order", line)?;
