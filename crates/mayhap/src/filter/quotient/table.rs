@@ -6,8 +6,8 @@
 //! `BITS` is the number of remainder bits, for layouts that code is compiled for, or 0 for any.
 
 use super::line::{
-    COPIES, Glance, Header, Pattern, Place, Target, compare, find, glance, glance_ahead, low,
-    window, window_slots,
+    COPIES, Glance, Header, Pattern, Place, Target, compare, ends_at, find, glance, glance_ahead,
+    low, window, window_slots,
 };
 use super::side::SideTable;
 use crate::kernel::quotient::{Isa, Task};
@@ -324,28 +324,35 @@ impl<const BITS: u32> Task for InsertAnywhere<'_, BITS> {
             next = table.header(last + 1);
         }
         table.in_lines += 1;
-        if let Some(place) = ended {
-            table.flip_end(layout, place);
-        }
+        // A line is read whole right after, and must not have to wait for smaller writes to it: what
+        // changes in its header is written with the rest.
         let lines = table.lines_mut();
-        for line in &mut lines[target.line + 1..=last] {
+        for line in &mut lines[(target.line + 1).min(at.line)..at.line] {
             let header = Header::of(line);
             header.with_offset(header.offset() + 1).write(line);
         }
-        if found.run.is_none() {
+        if let Some(place) = ended.filter(|place| place.line < at.line) {
+            flip_end(lines, layout, place);
+        }
+        if found.run.is_none() && target.line < at.line {
             let line = &mut lines[target.line];
             Header::of(line).with_home(layout, target.home).write(line);
         }
+        let mut gone = ended.map_or(0, |place| u64::from(place.line == at.line) << place.slot);
         let (mut slot, mut carry) = (at.slot, Element { remainder: target.remainder, is_last });
-        for line in at.line..=last {
-            let out = element(lines, layout, Place { line, slot: layout.slots - 1 });
-            let line = &mut lines[line];
+        for number in at.line..=last {
+            let out = element(lines, layout, Place { line: number, slot: layout.slots - 1 });
+            let line = &mut lines[number];
             let header = Header::of(line);
-            let ends = header.ends(layout);
+            let ends = header.ends(layout) & !gone;
             let ends = (ends + (ends & (!0 << slot)) | carry.is_last << slot) & low(layout.slots);
             let header = header.with_ends(layout, ends);
+            let header = match number == target.line {
+                true => header.with_home(layout, target.home),
+                false => header.with_offset(header.offset() + 1),
+            };
             isa.open_slot(line, layout, header.0, slot, carry.remainder);
-            (slot, carry) = (0, out);
+            (slot, carry, gone) = (0, out, 0);
         }
         new
     }
@@ -390,50 +397,57 @@ impl<const BITS: u32> Task for RemoveAnywhere<'_, BITS> {
         let Some((run, (less, 1..))) = found else { return 0 };
         table.in_lines -= 1;
         let at = Place::new(layout, run.start.line, run.start.slot + less);
-        if run.start == run.last {
-            table.change_header(target.line, |header| header.without_home(layout, target.home, 1));
-        } else if at == run.last {
-            // The one before becomes the last of the run.
-            let before = match at.slot.checked_sub(1) {
-                Some(slot) => Place { slot, ..at },
-                None => Place { line: at.line - 1, slot: layout.slots - 1 },
-            };
-            table.flip_end(layout, before);
-        }
+        let is_only = run.start == run.last;
         let lines = table.lines_mut();
-        let Place { mut line, mut slot } = at;
+        // As for inserts: a line that is moved is written once.
+        for line in &mut lines[(target.line + 1).min(at.line)..at.line] {
+            let header = Header::of(line);
+            header.with_offset(header.offset() - 1).write(line);
+        }
+        if is_only && target.line < at.line {
+            let line = &mut lines[target.line];
+            Header::of(line).without_home(layout, target.home, 1).write(line);
+        }
+        // The one before the last becomes the last of the run.
+        let mut new_end = 0;
+        if !is_only && at == run.last {
+            match at.slot.checked_sub(1) {
+                Some(slot) => new_end = 1 << slot,
+                None => {
+                    let before = Place { line: at.line - 1, slot: layout.slots - 1 };
+                    flip_end(lines, layout, before);
+                }
+            }
+        }
+        let Place { line: mut number, mut slot } = at;
         loop {
-            let more = lines.get(line + 1).is_some_and(|next| Header::of(next).offset() != 0);
+            let more = lines.get(number + 1).is_some_and(|next| Header::of(next).offset() != 0);
             let fill = match more {
-                true => element(lines, layout, Place { line: line + 1, slot: 0 }),
+                true => element(lines, layout, Place { line: number + 1, slot: 0 }),
                 false => Element { remainder: 0, is_last: 0 },
             };
-            let this = &mut lines[line];
-            let header = Header::of(this);
-            let ends = header.ends(layout);
-            let ends =
-                ends & !(!0 << slot) | ends >> 1 & !0 << slot | fill.is_last << (layout.slots - 1);
-            let header = header.with_ends(layout, ends);
-            isa.close_slot(this, layout, header.0, slot, fill.remainder);
+            let line = &mut lines[number];
+            let header = Header::of(line);
+            let ends = header.ends(layout) | new_end;
+            let moved = ends & !(!0 << slot) | ends >> 1 & !0 << slot;
+            let header = header.with_ends(layout, moved | fill.is_last << (layout.slots - 1));
+            let header = match number == target.line {
+                true => header.without_home(layout, target.home, is_only.into()),
+                false => header.with_offset(header.offset() - 1),
+            };
+            isa.close_slot(line, layout, header.0, slot, fill.remainder);
             if !more {
                 break;
             }
-            (line, slot) = (line + 1, 0);
-        }
-        for line in lines.iter_mut().take(line + 1).skip(target.line + 1) {
-            let header = Header::of(line);
-            header.with_offset(header.offset() - 1).write(line);
+            (number, slot, new_end) = (number + 1, 0, 0);
         }
         copies
     }
 }
 
-impl Table<Pages> {
-    /// Turn the end bit of a slot.
-    #[inline(always)]
-    fn flip_end(&mut self, layout: LineLayout, Place { line, slot }: Place) {
-        let line = &mut self.lines_mut()[line];
-        let bit = 384 + super::line::ends_at(layout) + slot;
-        line[bit / 8] ^= 1 << (bit % 8);
-    }
+/// Turn the end bit of a slot.
+#[inline(always)]
+fn flip_end(lines: &mut [Line], layout: LineLayout, Place { line, slot }: Place) {
+    let bit = 384 + ends_at(layout) + slot;
+    lines[line][bit / 8] ^= 1 << (bit % 8);
 }
