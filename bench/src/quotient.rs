@@ -258,7 +258,7 @@ fn compare(keys: u64, rounds: u64) -> Match {
                 let draw = |salt: u64| splitmix(round * 8 + 2 * way as u64 + salt) % (keys - CHUNK);
                 let (hit, gone) = (draw(0), draw(1));
                 let absent = (1 << 40) + (round * 2 + way as u64) * CHUNK;
-                let warm: Vec<u64> = (0..WARM).map(|i| key(1 << 41 | i * (round + 1))).collect();
+                let warm: Vec<u64> = (0..WARM).map(|i| key((1 << 41) + i * (round + 1))).collect();
                 black_box(rival.contains(row.way, &warm));
                 let present: Vec<u64> = (hit..hit + CHUNK).map(key).collect();
                 row.times[HIT].push(timed(|| _ = black_box(rival.contains(row.way, &present))));

@@ -153,7 +153,7 @@ impl Isa for Portable {
         let before = (sums << 8 >> at) as u32 & 255;
         let byte = word >> at & 255;
         // Bit i of the byte as a 0 or 1 in byte i.
-        let spread = (byte * BYTES & 0x8040_2010_0804_0201) + BYTES * 127;
+        let spread = ((byte * BYTES) & 0x8040_2010_0804_0201) + BYTES * 127;
         let bits = (spread >> 7 & BYTES).wrapping_mul(BYTES);
         at + bytes_up_to(bits, n - before)
     }
@@ -222,7 +222,7 @@ impl Isa for Portable {
 /// How many of eight ascending bytes are at most `n`; all are below 128.
 #[inline(always)]
 fn bytes_up_to(ascending: u64, n: u32) -> u32 {
-    let at_most = (u64::from(n) * BYTES | BYTES << 7).wrapping_sub(ascending) & BYTES << 7;
+    let at_most = ((u64::from(n) * BYTES) | BYTES << 7).wrapping_sub(ascending) & BYTES << 7;
     ((at_most >> 7).wrapping_mul(BYTES) >> 56) as u32
 }
 

@@ -191,7 +191,7 @@ impl Table<Pages> {
         let is_last = u64::from(less == length);
         let ends = ends & !((is_last & here) << slot >> 1);
         // Adding the upper part to itself moves it one up.
-        let ends = ends + (ends & (!0 << slot)) | is_last << slot;
+        let ends = (ends + (ends & (!0 << slot))) | is_last << slot;
         let header = header.with_ends(layout, ends).with_home(layout, target.home);
         let line = self.lines_mut().get_mut(target.line)?;
         isa.open_slot(line, layout, header.0, slot, target.remainder);
@@ -345,7 +345,8 @@ impl<const BITS: u32> Task for InsertAnywhere<'_, BITS> {
             let line = &mut lines[number];
             let header = Header::of(line);
             let ends = header.ends(layout) & !gone;
-            let ends = (ends + (ends & (!0 << slot)) | carry.is_last << slot) & low(layout.slots);
+            let moved = ends + (ends & (!0 << slot));
+            let ends = (moved | carry.is_last << slot) & low(layout.slots);
             let header = header.with_ends(layout, ends);
             let header = match number == target.line {
                 true => header.with_home(layout, target.home),

@@ -164,6 +164,6 @@ fn is_zero(line: &Line, bits: Range<usize>) -> bool {
     bytes.all(|byte| {
         let start = bits.start.saturating_sub(8 * byte).min(8);
         let end = bits.end.saturating_sub(8 * byte).min(8);
-        u32::from(line[byte]) & (1 << end) - 1 & !((1 << start) - 1) == 0
+        u32::from(line[byte]) & ((1 << end) - (1 << start)) == 0
     })
 }
