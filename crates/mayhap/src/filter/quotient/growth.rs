@@ -1,5 +1,6 @@
 //! Other sizes of the same filter: growing, shrinking, and taking in another one.
 
+use super::line::COPIES;
 use super::table::Table;
 use super::{Quotient, stream};
 use crate::filter::{MergeError, same, same_scheme};
@@ -52,15 +53,19 @@ impl Quotient {
         match stream::collect(shape, both) {
             Ok(table) => self.replace(table),
             // No memory for a new array: one after another into the old one, which needs none.
-            Err(_) => {
-                for (fingerprint, copies) in other.fingerprints() {
-                    for _ in 0..copies {
-                        self.insert_one(fingerprint);
-                    }
-                }
-            }
+            Err(_) => other.fingerprints().for_each(|(f, copies)| self.insert_copies(f, copies)),
         }
         Ok(())
+    }
+
+    /// Insert a fingerprint so many times, however many they are.
+    pub(super) fn insert_copies(&mut self, fingerprint: u64, copies: u64) {
+        // With one more than fit into the lines there is an entry in the side table, which counts.
+        let few = copies.min(u64::from(COPIES) + 1);
+        (0..few).for_each(|_| _ = self.insert_one(fingerprint));
+        if copies > few {
+            self.table.count_aside(fingerprint, copies - few);
+        }
     }
 
     /// Grow where it is full. Where there is no memory to grow it stays as it is, and is not tried

@@ -112,7 +112,7 @@ impl Iterator for Fingerprints<'_> {
             copies += 1;
         }
         if let Some((_, count)) = self.side.next_if(|entry| entry.0 == fingerprint) {
-            copies += count;
+            copies = count.saturating_add(copies);
         }
         Some((fingerprint, copies))
     }
@@ -175,7 +175,7 @@ impl Writer {
     fn push(&mut self, fingerprint: u64, copies: u64) {
         let target = Target::new(self.layout, fingerprint);
         self.advance(target.line);
-        self.keys += copies;
+        self.keys = self.keys.saturating_add(copies);
         self.distinct += u64::from(copies != 0);
         for left in (1..=copies).rev() {
             // As inserts do: no more than three in the lines, and no offset past its eight bits.

@@ -102,7 +102,7 @@ impl<B: AsRef<[u8]>, const BITS: u32> Task for CountAnywhere<'_, B, BITS> {
         }
         let run = find(lines, layout, isa, target).and_then(|found| found.run);
         let copies = run.map_or(0, |run| compare(lines, layout, run, target.remainder).1);
-        u64::from(copies) + table.aside(target)
+        table.aside(target).saturating_add(copies.into())
     }
 }
 
@@ -149,7 +149,8 @@ impl Table<Pages> {
             }
             None => isa.call(InsertAnywhere::<BITS>(self, fingerprint)),
         };
-        self.keys += 1;
+        // Not even merged filters have so many copies; a file may say that it has.
+        self.keys = self.keys.saturating_add(1);
         self.distinct += u64::from(new);
         new
     }
@@ -207,7 +208,7 @@ impl Table<Pages> {
             None => isa.call(RemoveAnywhere::<BITS>(self, fingerprint)),
         };
         let removed = copies > 0;
-        self.keys -= u64::from(removed);
+        self.keys = self.keys.saturating_sub(removed.into());
         self.distinct -= u64::from(copies == 1);
         removed
     }
@@ -264,6 +265,14 @@ impl Table<Pages> {
         let count = self.side.tree_mut().entry(target.fingerprint).or_insert(0);
         *count = count.saturating_add(1);
         self.change_header(target.line, |header| header.with_flag(true));
+    }
+
+    /// So many more copies of a fingerprint that has an entry in the side table.
+    pub fn count_aside(&mut self, fingerprint: u64, copies: u64) {
+        if let Some(count) = self.side.tree_mut().get_mut(&fingerprint) {
+            *count = count.saturating_add(copies);
+            self.keys = self.keys.saturating_add(copies);
+        }
     }
 
     /// One copy less in the side table. `false`: there was none.
@@ -390,7 +399,7 @@ impl<const BITS: u32> Task for RemoveAnywhere<'_, BITS> {
         let found = run.map(|run| (run, compare(table.lines(), layout, run, target.remainder)));
         let aside = table.aside(target);
         let equal = found.map_or(0, |(_, (_, equal))| equal);
-        let copies = u64::from(equal) + aside;
+        let copies = aside.saturating_add(equal.into());
         if aside > 0 {
             table.take_aside(target);
             return copies;

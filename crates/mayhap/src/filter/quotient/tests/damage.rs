@@ -75,6 +75,17 @@ fn unchecked<'a>(shape: QuotientShape, lines: &'a [u8], side: &'a [u8]) -> Quoti
     Quotient::over(spec(), table)
 }
 
+/// A count that leaves no room for the copies in the lines.
+#[test]
+fn the_greatest_count_is_counted() {
+    let filter = full(7, 0.5);
+    let hot = filter.hash("hot");
+    let side = [filter.fingerprint(hot).to_le_bytes(), u64::MAX.to_le_bytes()].concat();
+    let filter = unchecked(filter.shape(), filter.as_bytes(), &side);
+    assert_eq!(filter.count_hash(hot), u64::MAX);
+    assert!(filter.fingerprints().any(|(_, count)| count == u64::MAX));
+}
+
 /// Ask everything that can be asked of a filter that is only read.
 fn ask_everything(filter: &Quotient<&[u8]>, hashes: &[Hash]) {
     let (mut answers, mut counts) = (Vec::new(), Vec::new());

@@ -231,6 +231,28 @@ fn filters_of_one_range_merge_whatever_they_have_grown_to() {
     assert!(ours.capacity() >= ours.table.in_lines);
 }
 
+/// As a union does that finds no memory for a new array, and as a file may say that it has.
+#[test]
+fn any_number_of_copies_goes_in_at_once() {
+    let mut filter = fixed(7, 10);
+    let (mut model, mut random) = (Model::new(), Random(3));
+    for copies in (0..12).chain([1_000_000, 1 << 60]) {
+        let fingerprint = random.below(filter.shape().range);
+        filter.insert_copies(fingerprint, copies);
+        if copies > 0 {
+            model.insert(fingerprint, copies);
+        }
+    }
+    agrees(&filter, &model);
+    for _ in 0..6 {
+        let other = filter.clone();
+        filter.union(&other).unwrap();
+    }
+    assert_eq!(filter.keys(), u64::MAX);
+    assert!(filter.insert_batch(&hashes(0..100)) > 90);
+    assert!(model.keys().all(|f| filter.remove_hash(hash_of(&filter, *f))));
+}
+
 #[test]
 fn keyed_filters_need_their_secret() {
     let spec = Spec::new(100, 0.001).unwrap();
