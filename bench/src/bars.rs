@@ -57,6 +57,7 @@ pub fn all(findings: &Findings) -> Vec<Bar> {
     bars.extend(rates(findings));
     bars.extend(memory());
     bars.extend(fuse(findings));
+    bars.extend(crate::quotient::bars(&findings.quotient));
     let extra = findings.hashing.difference;
     bars.push(Bar {
         what: "hashing a 32-byte key, keyed against seeded".to_owned(),

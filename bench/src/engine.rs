@@ -38,6 +38,7 @@ pub struct Findings {
     pub hashing: Hashing,
     pub threads: Vec<Threads>,
     pub duels: Vec<Duel>,
+    pub quotient: crate::quotient::Findings,
 }
 
 /// Measure, print, and write the page and its charts into `docs`.
@@ -70,6 +71,7 @@ pub fn run(options: Options, docs: &Path) -> std::io::Result<()> {
         hashing: hashing::measure(),
         threads: threads::measure(options.quick),
         duels: duels(options),
+        quotient: crate::quotient::measure(options.quick),
     };
     report::write(&findings, docs)
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! mayhap-bench engine [--quick] [--all] [--only 1e5|5e6|1e8] [--docs DIR]
+//! mayhap-bench quotient [--quick]
 //! mayhap-bench cli    [--quick] [--lines 1e7] [--rounds 5] [--docs DIR]
 //! mayhap-bench scale  [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
 //! mayhap-bench cascade [--included 1e7] [--excluded 1e8] [--hashes 16e6] [--docs DIR]
@@ -32,6 +33,7 @@ mod mix;
 mod module;
 mod ours;
 mod page;
+mod quotient;
 mod rates;
 mod report;
 mod rivals;
@@ -45,6 +47,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: mayhap-bench engine [--quick] [--all] [--only 1e5|5e6|1e8] [--docs DIR]
+       mayhap-bench quotient [--quick]
        mayhap-bench cli [--quick] [--lines 1e7] [--rounds 5] [--docs DIR]
        mayhap-bench scale [--keys 2e9] [--threads 2] [--probes 1e8] [--docs DIR]
        mayhap-bench cascade [--included 1e7] [--excluded 1e8] [--hashes 16e6] [--docs DIR]
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match arguments.split_first() {
         Some((verb, rest)) if verb == "engine" => engine(rest),
+        Some((verb, rest)) if verb == "quotient" => quotient(rest),
         Some((verb, rest)) if verb == "cli" => cli(rest),
         Some((verb, rest)) if verb == "scale" => scale(rest),
         Some((verb, rest)) if verb == "cascade" => cascade(rest),
@@ -91,6 +95,15 @@ fn engine(arguments: &[String]) -> Result<(), String> {
         }
     }
     engine::run(options, &docs).map_err(|error| format!("writing the page: {error}"))
+}
+
+fn quotient(arguments: &[String]) -> Result<(), String> {
+    match arguments {
+        [] => quotient::run(false),
+        [quick] if quick == "--quick" => quotient::run(true),
+        [other, ..] => return Err(format!("{other}: unknown\n{USAGE}")),
+    }
+    Ok(())
 }
 
 fn cli(arguments: &[String]) -> Result<(), String> {

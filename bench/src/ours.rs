@@ -2,7 +2,7 @@
 
 use crate::keys::Keys;
 use crate::subject::{Subject, Way};
-use mayhap::{Blocked, Classic, Hash, Native, Spec};
+use mayhap::{Blocked, Classic, Hash, Native, Quotient, Spec};
 
 /// Keys hashed and handed over at a time: their hashes and answers fit the L1 cache.
 pub const BATCH: usize = 2048;
@@ -26,6 +26,7 @@ pub fn all<K: Keys>(keys: u64, fpr: f64) -> Vec<Box<dyn Subject<K>>> {
     vec![
         Box::new(Ours::new(Blocked::new(spec).expect("memory for a filter"))),
         Box::new(Ours::new(Classic::new(spec).expect("memory for a filter"))),
+        Box::new(Ours::new(Quotient::new(spec).expect("memory for a filter"))),
     ]
 }
 
@@ -108,3 +109,6 @@ subject!(Blocked, "mayhap Blocked", |filter: &Blocked| filter.scheme(), |filter|
 subject!(Classic, "mayhap Classic", |filter: &Classic| *filter.scheme(), |filter| filter
     .shape()
     .bits);
+subject!(Quotient, "mayhap Quotient", |filter: &Quotient| filter.scheme(), |filter| filter
+    .shape()
+    .bits());

@@ -3,7 +3,8 @@
 
 use crate::mix::splitmix;
 use mayhap::{
-    Blocked, Classic, Contains, Counting, Hash, Insert, Moment, Scalable, Spec, Window, Windowed,
+    Blocked, Classic, Contains, Counting, Hash, Insert, Moment, Quotient, Scalable, Spec, Window,
+    Windowed,
 };
 
 /// Keys in the filters.
@@ -44,6 +45,8 @@ pub fn all(targets: &[f64]) -> Vec<Rate> {
         rates.push(measure("Blocked", *target, blocked.shape().bits(), &blocked));
         let counting = filled(Counting::new(spec).expect("memory for a filter"));
         rates.push(measure("Counting", *target, 8 * counting.as_bytes().len() as u64, &counting));
+        let quotient = filled(Quotient::new(spec).expect("memory for a filter"));
+        rates.push(measure("Quotient", *target, quotient.shape().bits(), &quotient));
         let scalable = filled(Scalable::new(small(*target)).expect("memory for a filter"));
         rates.push(measure("Scalable, grown", *target, 8 * scalable.bytes(), &scalable));
         let windowed = turned(spec);

@@ -58,7 +58,8 @@
 //! | [`Classic`] | every bit counts; other programs' filters | 9.6 bits, up to seven misses |
 //! | [`Scalable`] | nobody knows how many keys will come | 12 to 16 bits |
 //! | [`Windowed`] | only what came lately matters | about 16 bits |
-//! | [`Counting`] | keys are removed again | 38 bits |
+//! | [`Quotient`] | keys are removed again, counted, or more come than expected | 9.5 bits, one cache miss |
+//! | [`Counting`] | keys are removed again; filters of earlier releases | 38 bits |
 //! | [`Fuse`] | all keys are known beforehand and never change | 7.9 bits, three misses |
 //! | [`Cascade`] | as `Fuse`, and no key of a second list may ever be mistaken | 8.1 bits, against ten times as many |
 //! | [`Sharded`] | as `Blocked`, in pieces for the nodes of a cluster | 9.9 bits, and the odds |
@@ -95,9 +96,10 @@ pub use filter::{AnyFilter, Kind, Refused};
 pub use filter::{Bitmap, NotAnInteger};
 #[cfg(feature = "std")]
 pub use filter::{
-    Blocked, Classic, ClockJump, Contains, Counting, Fuse, Insert, MAX_GENERATION_LAYERS,
-    MergeError, Moment, Part, PartHashes, Remove, Scalable, Scatter, Sharded, Shared,
-    SharedBlocked, SharedClassic, Window, Windowed, shard_of,
+    Blocked, Classic, ClockJump, Contains, Counting, Fingerprints, Fuse, Insert,
+    MAX_GENERATION_LAYERS, MergeError, Moment, Part, PartHashes, Quotient, QuotientError, Remove,
+    Ribbon, RibbonBuilder, RibbonShard, Scalable, Scatter, Sharded, Shared, SharedBlocked,
+    SharedClassic, Window, Windowed, shard_of,
 };
 #[cfg(feature = "std")]
 pub use filter::{Cascade, CascadeError, Decider, FirstLayer, Making, Prefer, Stash};

@@ -150,6 +150,13 @@ pub enum SpecError {
         /// The factor asked for.
         got: u32,
     },
+    /// A layout that no quotient filter can have.
+    Range {
+        /// The range of fingerprints asked for.
+        range: u64,
+        /// The remainder bits asked for.
+        remainder_bits: u32,
+    },
     /// No pieces, or more than 4096.
     Shards {
         /// The pieces asked for.
@@ -201,6 +208,10 @@ impl fmt::Display for SpecError {
             SpecError::Growth { got } => {
                 write!(f, "growth factor of {got}: it must lie between 2 and 1024")
             }
+            SpecError::Range { range, remainder_bits } => write!(
+                f,
+                "a range of {range} fingerprints with {remainder_bits} bits stored of each: there must be 1 to 2^63, and 1 to 48 bits"
+            ),
             SpecError::Shards { got } => {
                 write!(f, "{got} shards: there must be 1 to {}", crate::sizing::MAX_SHARDS)
             }

@@ -4,8 +4,8 @@
 
 use mayhap::format::{self, Notes};
 use mayhap::{
-    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Hash, Kind, Making, Moment, Scalable,
-    Scheme, Secret, Sharded, Spec, Window, Windowed,
+    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Hash, Kind, Making, Moment, Ribbon,
+    Scalable, Scheme, Secret, Sharded, Spec, Window, Windowed,
 };
 use std::path::PathBuf;
 
@@ -68,6 +68,12 @@ fn made_now() -> Vec<(&'static str, AnyFilter, Option<Secret>)> {
     let all = members().0.map(u64::to_le_bytes).map(Vec::from);
     let all: Vec<_> = all.chain(members().1.map(Vec::from)).collect();
     files.push(("fuse", Fuse::from_keys(spec, &all).unwrap().into(), None));
+    files.push(("ribbon", Ribbon::from_keys(spec, &all).unwrap().into(), None));
+    files.push(("ribbon-tight", Ribbon::from_keys(tight, &all).unwrap().into(), None));
+    files.push(("ribbon-keyed", Ribbon::from_keys(keyed, &all).unwrap().into(), Some(secret())));
+    // Large layers of two strips, and bumped keys.
+    let many = (1_000..20_000u64).map(u64::to_le_bytes).map(Vec::from).chain(all.iter().cloned());
+    files.push(("ribbon-many", Ribbon::from_keys(spec, many).unwrap().into(), None));
     // All but ten integers are in the lists, those in the stash; and some of the excluded ones.
     let hashes = |keys: &[Vec<u8>]| keys.iter().map(|key| spec.scheme().hash(key)).collect();
     let excluded = || -> Vec<Hash> { (1000..5000u64).map(|key| spec.scheme().hash(key)).collect() };
@@ -120,7 +126,8 @@ fn old_files_open_for_ever() {
         assert_eq!(header.version, if name == "windowed-burst" { 2 } else { 1 }, "{name}");
         // How fingerprints are placed may change, and did how large generations of time are: what
         // counts is how they are read.
-        let placed = matches!(header.kind, Kind::Fuse | Kind::Cascade) || name == "windowed-time";
+        let placed = matches!(header.kind, Kind::Fuse | Kind::Ribbon | Kind::Cascade)
+            || name == "windowed-time";
         let same = placed || made_now.encode(&notes()) == file;
         assert!(same, "{name} is made differently");
     }

@@ -1,5 +1,6 @@
 //! The set that is not a filter: exact, for integers.
 
+mod kind;
 use super::Contains;
 use crate::Key;
 use roaring::RoaringTreemap;

@@ -1,5 +1,6 @@
 //! Bloom filter of cache lines: the default kind.
 
+pub(crate) mod kind;
 use super::{MergeError, same, same_scheme};
 use crate::Key;
 use crate::hash::Hash;

@@ -2,6 +2,7 @@
 
 mod build;
 mod error;
+mod kind;
 mod lists;
 mod stash;
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The textbook filter.
 
+mod kind;
 use super::{MergeError, same, same_scheme};
 use crate::KeyOf;
 use crate::kernel::{Mover, Pages, flat};

@@ -1,5 +1,6 @@
 //! The filter that can give keys up again.
 
+mod kind;
 use super::{MergeError, Remove, same, same_scheme};
 use crate::Key;
 use crate::hash::Hash;

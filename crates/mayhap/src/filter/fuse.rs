@@ -2,6 +2,7 @@
 
 pub(super) mod build;
 pub(super) mod exact;
+mod kind;
 mod peel;
 #[cfg(test)]
 mod tests;

@@ -6,17 +6,20 @@
 mod any;
 #[cfg(feature = "bitmap")]
 mod bitmap;
-mod blocked;
+pub(crate) mod blocked;
 mod bulk;
 mod cascade;
 mod classic;
 mod counting;
+pub(crate) mod each;
 mod fuse;
-mod kind;
+mod kinds;
 mod layered;
 mod merge;
+mod quotient;
+mod ribbon;
 mod scalable;
-mod sharded;
+pub(crate) mod sharded;
 mod shared;
 mod window;
 mod windowed;
@@ -26,15 +29,18 @@ pub use any::{AnyFilter, Refused};
 pub use bitmap::{Bitmap, NotAnInteger};
 pub use blocked::Blocked;
 pub use bulk::{Part, PartHashes, Scatter};
-pub(crate) use cascade::Counts;
 pub use cascade::{Cascade, CascadeError, Decider, FirstLayer, Making, Prefer, Stash};
 pub use classic::Classic;
 pub use counting::Counting;
 pub use fuse::Fuse;
-pub use kind::Kind;
+pub use kinds::Kind;
+pub(crate) use kinds::for_each_kind;
 pub use merge::MergeError;
 pub(crate) use merge::{same, same_scheme};
+pub use quotient::{Fingerprints, Quotient, QuotientError};
+pub use ribbon::{Ribbon, RibbonBuilder, RibbonShard};
 pub use scalable::Scalable;
+pub use sharded::kind::{outline_of_shards, shards_of};
 pub use sharded::{Sharded, shard_of};
 pub use shared::{Shared, SharedBlocked, SharedClassic};
 pub use window::{Moment, Window};
@@ -152,6 +158,7 @@ hash_batch!(
     Cascade<B>,
     Counting<B>,
     Fuse<B>,
+    Ribbon<B>,
     Scalable<B>,
     Sharded<B>,
     Windowed<B>
@@ -162,11 +169,14 @@ by_name!(Contains, [S: Scheme<Keys = AnyKey>, B: AsRef<[u8]>], Classic<S, B>, S:
 by_name!(Contains, [B: AsRef<[u8]>], Cascade<B>, Hash);
 by_name!(Contains, [B: AsRef<[u8]>], Counting<B>, Hash);
 by_name!(Contains, [B: AsRef<[u8]>], Fuse<B>, Hash);
+by_name!(Contains, [B: AsRef<[u8]>], Quotient<B>, Hash);
+by_name!(Contains, [B: AsRef<[u8]>], Ribbon<B>, Hash);
 by_name!(Contains, [B: AsRef<[u8]>], Scalable<B>, Hash);
 by_name!(Contains, [B: AsRef<[u8]>], Sharded<B>, Hash);
 by_name!(Insert, [], Blocked, Hash);
 by_name!(Insert, [S: Scheme<Keys = AnyKey>], Classic<S>, S::Hash);
 by_name!(Insert, [], Counting, Hash);
+by_name!(Insert, [], Quotient, Hash);
 by_name!(Insert, [], Scalable, Hash);
 by_name!(Insert, [], Sharded, Hash);
 

@@ -1,5 +1,7 @@
 //! A filter that grows.
 
+mod kind;
+
 use super::layered::{Open, any_contains, chunks, copy_of, is_plausible, keeps_its_rate, part};
 use super::{Blocked, MergeError, same_scheme};
 use crate::Key;

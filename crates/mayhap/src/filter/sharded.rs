@@ -1,5 +1,6 @@
 //! One filter in pieces that can live apart.
 
+pub(crate) mod kind;
 use super::layered::is_plausible;
 use super::{Blocked, MergeError, same};
 use crate::Key;

@@ -1,5 +1,7 @@
 //! A filter that forgets.
 
+mod kind;
+
 use super::layered::{Open, any_contains, chunks, copy_of, part};
 use super::{Blocked, Contains, MergeError, Moment, Scalable, Window, same, same_scheme};
 use crate::Key;

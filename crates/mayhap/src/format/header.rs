@@ -22,7 +22,7 @@ pub(super) const MAX_LEAVES: usize = 4096;
 pub(super) const MAX_LEAF_PARAMS: usize = 16;
 /// The most keys that can have been counted: far more than there can be, and so few that no sum
 /// overflows.
-pub(super) const MAX_KEYS: u64 = 1 << 56;
+pub(crate) const MAX_KEYS: u64 = 1 << 56;
 
 /// The longest header there can be: a reader never holds more than this before it has checked it.
 pub const MAX_HEADER_BYTES: usize = 1 << 20;

@@ -2,25 +2,26 @@
 // The file above is a link to the one text, `docs/FORMAT.md` of the repository, so that packing
 // the crate takes it along.
 
-mod cascade;
-mod doors;
+mod codec;
+mod container;
 mod error;
+pub(crate) mod fields;
 mod header;
-mod kinds;
-mod layers;
 mod notes;
-mod section;
+pub(crate) mod parts;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
-pub use doors::verify;
+pub use crate::filter::{outline_of_shards, shards_of};
+pub(crate) use codec::Codec;
+pub use codec::verify;
+pub use container::{Container, Section};
 pub use error::FormatError;
+pub(crate) use header::MAX_KEYS;
 pub use header::{Header, Leaf, MAX_HEADER_BYTES, read_header};
-pub use layers::{outline_of_shards, shards_of};
 pub use notes::{NoteError, Notes};
-pub use section::{Container, Section};
 pub use writer::{Array, Outline, file_bytes, write, write_range};
 
 /// A high bit, a name, and every line end there is: what mangles text mangles this first.
@@ -30,7 +31,7 @@ const END_MAGIC: [u8; 4] = *b"YAM\x89";
 const NEWEST: u16 = GROWN_WINDOWS;
 /// The version of windows in which a generation has several layers. All else is written as version
 /// 1, so that older readers open it.
-const GROWN_WINDOWS: u16 = 2;
+pub(crate) const GROWN_WINDOWS: u16 = 2;
 /// Arrays start at multiples of this: pages of a mapped file.
 const ALIGN: u64 = 4096;
 /// Bytes under one checksum.

@@ -4,8 +4,8 @@ use super::*;
 #[cfg(feature = "bitmap")]
 use crate::Bitmap;
 use crate::{
-    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Kind, Making, Scalable, Scheme, Secret,
-    Sharded, Spec, Window, Windowed,
+    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Kind, Making, Ribbon, Scalable, Scheme,
+    Secret, Sharded, Spec, Window, Windowed,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -41,6 +41,7 @@ fn samples() -> Vec<(AnyFilter, Option<Secret>)> {
     assert_eq!(burst.most_layers(), 3);
     filters.push((burst.into(), None));
     filters.push((Fuse::from_keys(spec, 0..100u64).unwrap().into(), None));
+    filters.push((Ribbon::from_keys(spec, 0..100u64).unwrap().into(), None));
     // The first layer of either kind or none, a stash or none.
     let others = || 100..2000u64;
     let mut stashed = Cascade::from_keys(spec, 0..99u64, others()).unwrap();
@@ -54,6 +55,13 @@ fn samples() -> Vec<(AnyFilter, Option<Secret>)> {
     let lines = Cascade::from_hashes(keyed, making, hashes(0..100), hashes(others())).unwrap();
     filters.push((lines.into(), Some(SECRET)));
     filters
+}
+
+#[test]
+fn there_is_a_sample_of_every_kind() {
+    let kinds: Vec<Kind> = samples().iter().map(|(filter, _)| filter.kind()).collect();
+    let is_there = |kind: &&Kind| cfg!(feature = "bitmap") || **kind != Kind::Bitmap;
+    assert!(Kind::ALL.iter().filter(is_there).all(|kind| kinds.contains(kind)), "{kinds:?}");
 }
 
 fn notes() -> Notes {

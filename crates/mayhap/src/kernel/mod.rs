@@ -14,6 +14,8 @@ mod fuse;
 mod neon;
 mod pages;
 mod prefetch;
+pub(crate) mod ribbon;
+pub(crate) mod quotient;
 mod ring;
 mod scalar;
 pub(crate) mod shared;
@@ -23,7 +25,7 @@ use entries::entries;
 pub(crate) use fuse::{Shard, Table, Turned};
 pub(crate) use pages::Atomics;
 pub use pages::{Mover, Pages};
-pub(crate) use prefetch::{prefetch, prefetch_at};
+pub(crate) use prefetch::{prefetch, prefetch_at, prefetch_near};
 
 use crate::hash::Hash;
 use crate::sizing::BlockedShape;
@@ -32,7 +34,7 @@ use crate::sizing::BlockedShape;
 pub(crate) type Line = [u8; 64];
 
 /// Arrays of so few bytes stay in the second-level cache; asking ahead only costs time.
-const CACHED: usize = 256 << 10;
+pub(crate) const CACHED: usize = 256 << 10;
 
 /// Whether AVX2 and BMI2 may be used.
 #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -36,3 +36,18 @@ pub(crate) fn prefetch_at<T>(place: *const T) {
     #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
     let _ = place;
 }
+
+/// Ask for the cache line at this place, whatever is there, or nothing, into the first-level cache: for
+/// work that takes so long per line that few are under way at a time.
+#[inline(always)]
+pub(crate) fn prefetch_near<T>(place: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch reads nothing the program can see and cannot fault; SSE is part of
+    // every x86-64.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(place.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    prefetch_at(place);
+}

@@ -6,6 +6,8 @@ mod classic;
 mod fuse;
 mod occupancy;
 mod plan;
+mod quotient;
+mod ribbon;
 mod scalable;
 mod sharded;
 mod windowed;
@@ -16,6 +18,12 @@ pub use classic::ClassicShape;
 pub use fuse::{FuseShape, MAX_WIDTH};
 pub(crate) use fuse::{MAX_SEGMENT_LOG, RECORD_BYTES, SHARD_ALIGN, Segments, directory_bytes};
 pub use plan::{Layout, Plan};
+pub(crate) use quotient::{LineLayout, MAX_OFFSET};
+pub use quotient::{MAX_REMAINDER_BITS, MIN_REMAINDER_BITS, QuotientShape};
+pub(crate) use ribbon::{
+    BLOCK_SLOTS, BUCKET, LayerShape, MAX_LAYERS, RIBBON_PADDING, RIBBON_RECORD, THRESHOLDS, WINDOW,
+};
+pub use ribbon::{MAX_COLUMNS, RibbonShape};
 pub use scalable::{Layer, ScalableShape};
 pub(crate) use scalable::{any_of, any_of_equal};
 pub use sharded::{MAX_SHARDS, ShardedShape, shard_capacity};

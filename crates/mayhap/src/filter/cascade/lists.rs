@@ -2,7 +2,7 @@
 //! again by going through it once more.
 
 use super::{CHUNK, FirstLayer};
-use crate::filter::fuse::build::{BIN_BITS, Tally};
+use crate::filter::fuse::build::{BIN_BITS, PassDigest};
 use crate::hash::{Hash, reduce};
 use crate::spec::SpecError;
 use std::ops::Range;
@@ -13,7 +13,7 @@ pub(super) type Pass<'a> = Box<dyn FnMut(&mut (dyn FnMut(&[Hash]) + Send)) + 'a>
 pub(super) struct List<'a> {
     pass: Pass<'a>,
     /// What the first pass went through.
-    tally: Option<Tally>,
+    tally: Option<PassDigest>,
     /// How many hashes count; equal ones once where they are held.
     count: u64,
     /// All that count, sorted and none twice; `None` where they are too many.
@@ -35,7 +35,7 @@ impl<'a> List<'a> {
 
     /// A list that is held anyway.
     pub fn of(mut hashes: Vec<Hash>) -> List<'static> {
-        let mut tally = Tally::default();
+        let mut tally = PassDigest::default();
         hashes.iter().for_each(|hash| tally.count(*hash));
         tidy(&mut hashes);
         List {
@@ -75,7 +75,7 @@ impl<'a> List<'a> {
 
     /// Go through the whole list. An error where it is another than the first time.
     pub fn again(&mut self, mut each: impl FnMut(&[Hash]) + Send) -> Result<(), SpecError> {
-        let mut tally = Tally::default();
+        let mut tally = PassDigest::default();
         (self.pass)(&mut |hashes| {
             hashes.iter().for_each(|hash| tally.count(*hash));
             each(hashes);

@@ -91,9 +91,9 @@ impl Fuse {
         max_hashes: usize,
         mut pass: impl FnMut(&mut (dyn FnMut(Hash) + Send)),
     ) -> Result<Fuse, SpecError> {
-        let mut kept = Kept::new(max_hashes);
+        let mut kept = HashBuffer::new(max_hashes);
         let mut bins = vec![0u64; 1 << BIN_BITS];
-        let mut first = Tally::default();
+        let mut first = PassDigest::default();
         pass(&mut |hash| {
             first.count(hash);
             bins[(hash.0 >> (64 - BIN_BITS)) as usize] += 1;
@@ -109,7 +109,7 @@ impl Fuse {
         while next < shards {
             let (until, most) = shards_within(&bins, shards, next, max_hashes as u64);
             kept.clear(most);
-            let mut tally = Tally::default();
+            let mut tally = PassDigest::default();
             pass(&mut |hash| {
                 tally.count(hash);
                 if (next..until).contains(&reduce(hash.0, shards)) {
@@ -163,12 +163,12 @@ pub(in crate::filter) fn first_hash(shard: u64, shards: u64) -> u64 {
 
 /// What a pass went through: two passes over the same hashes agree, in whatever order they came.
 #[derive(Clone, Copy, Default, PartialEq)]
-pub(in crate::filter) struct Tally {
+pub(in crate::filter) struct PassDigest {
     pub hashes: u64,
     sum: u64,
 }
 
-impl Tally {
+impl PassDigest {
     pub fn count(&mut self, hash: Hash) {
         self.hashes += 1;
         self.sum = self.sum.wrapping_add(hash.0);
@@ -176,7 +176,7 @@ impl Tally {
 }
 
 /// Hashes kept of a pass, up to a limit.
-struct Kept {
+pub(in crate::filter) struct HashBuffer {
     hashes: Vec<Hash>,
     most: usize,
     /// There were more than `most`.
@@ -185,20 +185,20 @@ struct Kept {
     refused: bool,
 }
 
-impl Kept {
-    fn new(most: usize) -> Kept {
-        Kept { hashes: Vec::new(), most, over: false, refused: false }
+impl HashBuffer {
+    pub fn new(most: usize) -> HashBuffer {
+        HashBuffer { hashes: Vec::new(), most, over: false, refused: false }
     }
 
-    fn clear(&mut self, most: u64) {
+    pub fn clear(&mut self, most: u64) {
         self.hashes.clear();
-        *self = Kept {
+        *self = HashBuffer {
             hashes: take(&mut self.hashes),
-            ..Kept::new(usize::try_from(most).unwrap_or(usize::MAX))
+            ..HashBuffer::new(usize::try_from(most).unwrap_or(usize::MAX))
         };
     }
 
-    fn push(&mut self, hash: Hash) {
+    pub fn push(&mut self, hash: Hash) {
         if self.hashes.len() == self.most {
             self.over = true;
         } else if self.hashes.len() < self.hashes.capacity() || self.hashes.try_reserve(1).is_ok() {
@@ -208,8 +208,12 @@ impl Kept {
         }
     }
 
+    pub fn hashes_mut(&mut self) -> &mut [Hash] {
+        &mut self.hashes
+    }
+
     /// Whether everything pushed is here.
-    fn is_whole(&self) -> Result<bool, SpecError> {
+    pub fn is_whole(&self) -> Result<bool, SpecError> {
         if self.refused {
             return Err(SpecError::Memory { bytes: self.most as u64 * 8 });
         }
@@ -256,7 +260,7 @@ impl Building {
     /// Build these shards, whose hashes these are.
     fn shards(&mut self, which: Range<u64>, hashes: &mut [Hash]) -> Result<(), SpecError> {
         let mut rest = hashes;
-        let counts = part(rest, self.shards, which);
+        let counts = partition(rest, self.shards, which);
         for count in counts {
             let (shard, others) = take(&mut rest).split_at_mut(count);
             self.shard(shard, |_| 0)?;
@@ -317,7 +321,11 @@ impl Building {
 
 /// Bring hashes into the order of their shards, and tell how many each has. All must belong to
 /// `which`; in place, each hash moved about once.
-fn part(hashes: &mut [Hash], shards: u64, which: Range<u64>) -> Vec<usize> {
+pub(in crate::filter) fn partition(
+    hashes: &mut [Hash],
+    shards: u64,
+    which: Range<u64>,
+) -> Vec<usize> {
     let parts = (which.end - which.start) as usize;
     if parts == 1 {
         return vec![hashes.len()];

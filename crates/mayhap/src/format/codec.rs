@@ -1,25 +1,40 @@
-//! The doors of the format: how filters get into files and out of them, the same for every kind.
+//! How filters are written to files and read from them: the same for every kind.
 
-use super::cascade::cascade;
+use super::container::{Container, Section};
 use super::error::FormatError;
+use super::fields::expect_no_params;
 use super::header::{Header, Leaf};
-#[cfg(feature = "bitmap")]
-use super::kinds::bitmap;
-use super::kinds::{Stored, blocked, classic, counting, fuse, no_params};
-use super::layers::{scalable, sharded, windowed};
 use super::notes::Notes;
-use super::section::{Container, Section};
-use super::writer::{file_bytes, write, write_range};
+use super::writer::{Outline, file_bytes, write, write_range};
 #[cfg(feature = "bitmap")]
 use crate::filter::Bitmap;
 use crate::filter::{
-    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Kind, Scalable, Sharded, Windowed,
+    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Kind, Ribbon, Scalable, Sharded,
+    Windowed, for_each_kind,
 };
 use crate::hash::Secret;
 use crate::kernel::Pages;
 use crate::scheme::{Native, SchemeId};
 use std::io::{self, Write};
 use std::ops::Range;
+
+/// What a kind writes in its file, and how it is read back. The code lives with the kind.
+pub(crate) trait Codec<B>: Sized {
+    /// Header fields and arrays.
+    fn layout(&self) -> Outline<'_>;
+
+    /// The filter of a header over its arrays. Whatever the bytes: an error or a filter that answers.
+    fn read(header: &Header, scheme: Native, arrays: Vec<B>) -> Result<Self, FormatError>;
+}
+
+/// The bytes of a file.
+fn encoded(layout: &Outline<'_>, notes: &Notes) -> Vec<u8> {
+    let bytes: usize = layout.arrays.iter().map(|array| array.bytes.len()).sum();
+    let mut file = Vec::with_capacity(bytes + 8192);
+    // A filter keeps the limits of its layout and a vector takes everything.
+    write(&mut file, layout, notes).expect("a filter's own layout is within its limits");
+    file
+}
 
 /// Check a whole file: every checksum, every length, every parameter. What passes can be opened
 /// (given the secret, if it is keyed), and was not changed in a single bit since it was written.
@@ -43,14 +58,14 @@ pub fn verify(bytes: &[u8]) -> Result<Header, FormatError> {
     }
     check_scheme(header)?;
     // The secret decides answers, not whether a file is well made: any scheme will do.
-    AnyFilter::build(header, Native::default(), borrowed(&container)?)?;
+    AnyFilter::read(header, Native::default(), borrowed(&container)?)?;
     Ok(header.clone())
 }
 
 /// Whether the arrays of another program's filter are as long as they say. What else its
 /// parameters and scheme data must be only its codec knows.
 fn check_foreign(header: &Header) -> Result<(), FormatError> {
-    no_params(header)?;
+    expect_no_params(header)?;
     if header.leaves.is_empty() {
         return Err(FormatError::field("leaves", 0, "at least 1"));
     }
@@ -124,25 +139,28 @@ fn copied(container: &Container<&[u8]>) -> Result<Vec<Pages>, FormatError> {
     borrowed(container)?.into_iter().map(copy).collect()
 }
 
-/// The doors out: the same words on each.
-macro_rules! doors_out {
-    ([$($bound:tt)*] $over:ty) => {
+/// Writing: the same methods on every kind.
+macro_rules! impl_write {
+    ([$($bound:tt)*] $over:ty, $filter:ident => $layout:expr) => {
         impl $($bound)* $over {
             /// The bytes of a file that holds this filter and the notes.
             pub fn encode(&self, notes: &Notes) -> Vec<u8> {
-                self.encoded(notes)
+                let $filter = self;
+                encoded(&$layout, notes)
             }
 
             /// Write a file that holds this filter and the notes, in one pass and without a
             /// copy of its bits.
             pub fn write_to(&self, to: impl Write, notes: &Notes) -> io::Result<()> {
-                write(to, &self.outline(), notes)
+                let $filter = self;
+                write(to, &$layout, notes)
             }
 
             /// How long that file is, without writing it.
             pub fn file_bytes(&self, notes: &Notes) -> u64 {
-                // A filter keeps the limits of its outline.
-                file_bytes(&self.outline(), notes).unwrap_or(u64::MAX)
+                let $filter = self;
+                // A filter keeps the limits of its layout.
+                file_bytes(&$layout, notes).unwrap_or(u64::MAX)
             }
 
             /// Write some bytes of that file: see [`write_range`](super::write_range).
@@ -152,15 +170,17 @@ macro_rules! doors_out {
                 notes: &Notes,
                 range: Range<u64>,
             ) -> io::Result<()> {
-                write_range(to, &self.outline(), notes, range)
+                let $filter = self;
+                write_range(to, &$layout, notes, range)
             }
         }
     };
 }
 
-macro_rules! open {
-    ($section:ty, $kind:expr, $build:path) => {
-        impl<B: AsRef<[u8]> + Clone> $section {
+/// Reading: in place, or into memory of its own.
+macro_rules! impl_read {
+    ($in_place:ty, $owned:ty, $kind:expr, $read:path) => {
+        impl<B: AsRef<[u8]> + Clone> $in_place {
             /// Open a file in place: a slice, a shared vector, a mapped file. Header, lengths
             /// and footer are checked and the bits are not read, so this is instant whatever
             /// the size; [`verify`] reads everything.
@@ -170,14 +190,10 @@ macro_rules! open {
                 let container = Container::open(bytes)?;
                 let header = container.header();
                 expect_kind(header, $kind)?;
-                $build(header, scheme(header, secret)?, sections(&container)?)
+                $read(header, scheme(header, secret)?, sections(&container)?)
             }
         }
-    };
-}
 
-macro_rules! decode {
-    ($owned:ty, $kind:expr, $build:path) => {
         impl $owned {
             /// Copy a filter out of a file, every byte of which is checked first.
             ///
@@ -189,31 +205,39 @@ macro_rules! decode {
                 container.verify()?;
                 let scheme = scheme(header, secret)?;
                 // What is wrong with a file is found before anything is copied.
-                $build(header, scheme, borrowed(&container)?)?;
-                $build(header, scheme, copied(&container)?)
+                $read(header, scheme, borrowed(&container)?).map(drop)?;
+                $read(header, scheme, copied(&container)?)
             }
         }
     };
 }
 
-macro_rules! doors {
-    ($($filter:ident $(<$scheme:ident>)?, $kind:expr, $build:path;)*) => {$(
-        doors_out!([<B: AsRef<[u8]>>] $filter<$($scheme,)? B>);
-        open!($filter<$($scheme,)? Section<B>>, $kind, $build);
-        decode!($filter, $kind, $build);
-    )*};
+macro_rules! impl_codecs {
+    (
+        in_place { $($Kind:ident = $id:literal $name:literal [$($param:ty,)*] $about:literal;)* }
+        copied { $($Copied:ident = $copied_id:literal $copied_name:literal $feature:literal $copied_about:literal;)* }
+    ) => {
+        $(
+            impl_write!([<B: AsRef<[u8]>>] $Kind<$($param,)* B>, filter => Codec::<B>::layout(filter));
+            impl_read!($Kind<$($param,)* Section<B>>, $Kind, Some(Kind::$Kind), read_kind::<_, $Kind<$($param,)* _>>);
+        )*
+        $(
+            #[cfg(feature = $feature)]
+            impl_write!([] $Copied, filter => Codec::<&[u8]>::layout(filter));
+        )*
+    };
 }
 
-doors! {
-    Classic<Native>, Some(Kind::Classic), classic;
-    Blocked, Some(Kind::Blocked), blocked;
-    Counting, Some(Kind::Counting), counting;
-    Scalable, Some(Kind::Scalable), scalable;
-    Windowed, Some(Kind::Windowed), windowed;
-    Fuse, Some(Kind::Fuse), fuse;
-    Cascade, Some(Kind::Cascade), cascade;
-    Sharded, Some(Kind::Sharded), sharded;
-    AnyFilter, None, AnyFilter::build;
+for_each_kind!(impl_codecs);
+impl_write!([<B: AsRef<[u8]>>] AnyFilter<B>, filter => filter.layout());
+impl_read!(AnyFilter<Section<B>>, AnyFilter, None, AnyFilter::read);
+
+fn read_kind<B, K: Codec<B>>(
+    header: &Header,
+    scheme: Native,
+    arrays: Vec<B>,
+) -> Result<K, FormatError> {
+    K::read(header, scheme, arrays)
 }
 
 impl AnyFilter {
@@ -223,7 +247,7 @@ impl AnyFilter {
         let container = Container::open(bytes)?;
         container.verify()?;
         let header = container.header();
-        AnyFilter::build(header, scheme(header, secret)?, borrowed(&container)?).map(drop)
+        AnyFilter::read(header, scheme(header, secret)?, borrowed(&container)?).map(drop)
     }
 
     /// Take a filter out of the end of `bytes`: the file from byte `from` on, every byte of which is
@@ -251,7 +275,7 @@ impl AnyFilter {
             pour(bytes, array.as_mut());
         }
         bytes.truncate(from);
-        AnyFilter::build(&header, scheme, arrays)
+        AnyFilter::read(&header, scheme, arrays)
     }
 }
 
@@ -270,9 +294,6 @@ fn pour(from: &mut Vec<u8>, to: &mut [u8]) {
 }
 
 #[cfg(feature = "bitmap")]
-doors_out!([] Bitmap);
-
-#[cfg(feature = "bitmap")]
 impl Bitmap {
     /// Read a set from a file, every byte of which is checked first.
     pub fn decode(bytes: &[u8]) -> Result<Bitmap, FormatError> {
@@ -280,6 +301,6 @@ impl Bitmap {
         let header = container.header();
         expect_kind(header, Some(Kind::Bitmap))?;
         container.verify()?;
-        bitmap(header, scheme(header, None)?, borrowed(&container)?)
+        Codec::read(header, scheme(header, None)?, borrowed(&container)?)
     }
 }

@@ -1,23 +1,33 @@
-//! The kind with two layers and a stash: an array for each that is there.
+//! `Cascade` among the kinds: its file (an array for each layer that is there, and for the stash),
+//! and what `AnyFilter` asks of it.
 
-use super::error::FormatError;
-use super::header::{Header, MAX_KEYS};
-use super::kinds::{Stored, line_params, lines, params, small, spec, wish};
-use super::writer::{Array, Outline};
-use crate::filter::{Cascade, Counts, FirstLayer, Fuse, Kind, Stash};
+use super::{Cascade, Counts, FirstLayer, Stash};
+use crate::filter::blocked::kind::{line_params, lines};
+use crate::filter::each::{MergeWith, Reason, read_by_name, refuse_changes};
+use crate::filter::{Fuse, Kind};
+use crate::format::fields::{counted, header_spec, params, target_of, u32_param};
+use crate::format::{Array, Codec, FormatError, Header, MAX_KEYS, Outline};
 use crate::hash::Hash;
 use crate::scheme::{Native, Scheme};
 use crate::spec::Spec;
 use std::borrow::Cow;
+
+const TWO_LISTS: Reason =
+    "is built from two whole lists: build it anew, or use its stash until then";
+
+read_by_name!([B: AsRef<[u8]>] Cascade<B>, filter => scheme: filter.scheme(),
+    target: target_of(filter.spec()), bytes: filter.bytes());
+refuse_changes!(Cascade, TWO_LISTS);
+impl<C> MergeWith<Cascade<C>> for Cascade {}
 
 /// The first layer, as the file's parameters name it: by the number of its kind.
 const NONE: u64 = 0;
 const BLOCKED: u64 = Kind::Blocked.id() as u64;
 const FUSE: u64 = Kind::Fuse.id() as u64;
 
-impl<B: AsRef<[u8]>> Stored for Cascade<B> {
-    fn outline(&self) -> Outline<'_> {
-        let (capacity, fpr) = wish(self.spec());
+impl<B: AsRef<[u8]>> Codec<B> for Cascade<B> {
+    fn layout(&self) -> Outline<'_> {
+        let (capacity, fpr) = target_of(self.spec());
         let Counts { included, excluded, in_both } = self.counts();
         let (first, layer) = match self.first() {
             FirstLayer::None => (NONE, None),
@@ -43,6 +53,46 @@ impl<B: AsRef<[u8]>> Stored for Cascade<B> {
             arrays: layer.into_iter().chain([exact]).chain(stash).collect(),
         }
     }
+
+    fn read(header: &Header, scheme: Native, sections: Vec<B>) -> Result<Self, FormatError> {
+        let [first, included, excluded, in_both] = params(&header.params)?;
+        if included.max(excluded).max(in_both) > MAX_KEYS {
+            return Err(FormatError::field("keys of a list", "too many", "at most 2^56"));
+        }
+        let spec = header_spec(header, scheme)?;
+        let leaves = header.leaves.iter().map(|leaf| leaf.params.as_slice());
+        let mut arrays = leaves.zip(sections);
+        let first = match first {
+            NONE => FirstLayer::None,
+            FUSE => FirstLayer::Fuse(fuse(spec, next(&mut arrays)?)?),
+            BLOCKED => {
+                let ([a, b, c, keys], section) = next(&mut arrays)?;
+                FirstLayer::Blocked(lines(spec, counted(keys)?, [a, b, c], section)?)
+            }
+            other => return Err(FormatError::field("first layer", other, "0, 2 or 6")),
+        };
+        let exact = fuse(spec, next(&mut arrays)?)?;
+        let stash = match arrays.next() {
+            Some((given, section)) => stash(params(given)?, section.as_ref())?,
+            None => Stash::default(),
+        };
+        if arrays.next().is_some() {
+            return Err(FormatError::field(
+                "leaves",
+                header.leaves.len(),
+                "two layers and a stash",
+            ));
+        }
+        let counts = Counts { included, excluded, in_both };
+        let filter = Cascade::from_parts(spec, first, exact, counts, stash).ok_or_else(|| {
+            let got = format!("{included} included keys");
+            FormatError::field("layers", got, "no more keys than the last has, and that of one bit")
+        })?;
+        if header.keys != filter.keys().min(MAX_KEYS) {
+            return Err(FormatError::field("keys", header.keys, "those included and added"));
+        }
+        Ok(filter)
+    }
 }
 
 fn fuse_array<B: AsRef<[u8]>>(fuse: &Fuse<B>) -> Array<'_> {
@@ -65,62 +115,15 @@ fn next<'a, T, const N: usize>(
     Ok((params(given)?, section))
 }
 
-pub(super) fn cascade<T: AsRef<[u8]>>(
-    header: &Header,
-    scheme: Native,
-    sections: Vec<T>,
-) -> Result<Cascade<T>, FormatError> {
-    let [first, included, excluded, in_both] = params(&header.params)?;
-    if included.max(excluded).max(in_both) > MAX_KEYS {
-        return Err(FormatError::field("keys of a list", "too many", "at most 2^56"));
-    }
-    let spec = spec(header, scheme)?;
-    let leaves = header.leaves.iter().map(|leaf| leaf.params.as_slice());
-    let mut arrays = leaves.zip(sections);
-    let first = match first {
-        NONE => FirstLayer::None,
-        FUSE => FirstLayer::Fuse(fuse(spec, next(&mut arrays)?)?),
-        BLOCKED => {
-            let ([a, b, c, keys], section) = next(&mut arrays)?;
-            FirstLayer::Blocked(lines(spec, counted(keys)?, [a, b, c], section)?)
-        }
-        other => return Err(FormatError::field("first layer", other, "0, 2 or 6")),
-    };
-    let exact = fuse(spec, next(&mut arrays)?)?;
-    let stash = match arrays.next() {
-        Some((given, section)) => stash(params(given)?, section.as_ref())?,
-        None => Stash::default(),
-    };
-    if arrays.next().is_some() {
-        return Err(FormatError::field("leaves", header.leaves.len(), "two layers and a stash"));
-    }
-    let counts = Counts { included, excluded, in_both };
-    let filter = Cascade::from_parts(spec, first, exact, counts, stash).ok_or_else(|| {
-        let got = format!("{included} included keys");
-        FormatError::field("layers", got, "no more keys than the last has, and that of one bit")
-    })?;
-    if header.keys != filter.keys().min(MAX_KEYS) {
-        return Err(FormatError::field("keys", header.keys, "those included and added"));
-    }
-    Ok(filter)
-}
-
 fn fuse<T: AsRef<[u8]>>(
     spec: Spec,
     ([shards, width, keys], section): ([u64; 3], T),
 ) -> Result<Fuse<T>, FormatError> {
-    let small_width = small("width", width)?;
+    let small_width = u32_param("width", width)?;
     Fuse::from_bytes(spec, counted(keys)?, shards, small_width, section).ok_or_else(|| {
         let got = format!("{shards} shards of {width} bits");
         FormatError::field("shape", got, "as its directory says, 1 to 32 bits wide")
     })
-}
-
-fn counted(keys: u64) -> Result<u64, FormatError> {
-    if keys > MAX_KEYS {
-        return Err(FormatError::field("keys", keys, "at most 2^56"));
-    }
-    Ok(keys)
 }
 
 fn stash([added]: [u64; 1], bytes: &[u8]) -> Result<Stash, FormatError> {

@@ -1,0 +1,40 @@
+//! `Classic` among the kinds: its file, and what `AnyFilter` asks of it.
+
+use super::Classic;
+use crate::filter::Kind;
+use crate::filter::each::{NO_REMOVAL, change_by_name, merge_by_name, read_by_name};
+use crate::format::fields::{array, outline, single_array, u32_param};
+use crate::format::{Codec, FormatError, Header, Outline};
+use crate::scheme::Native;
+use crate::sizing::ClassicShape;
+
+impl<B: AsRef<[u8]>> Codec<B> for Classic<Native, B> {
+    fn layout(&self) -> Outline<'_> {
+        let (shape, scheme) = (self.shape(), *self.scheme());
+        let array = array([shape.bits, shape.probes.into()], self.as_bytes());
+        outline(Kind::Classic, (self.capacity(), self.fpr()), scheme, self.keys(), array)
+    }
+
+    fn read(header: &Header, scheme: Native, arrays: Vec<B>) -> Result<Self, FormatError> {
+        let ([bits, probes], section) = single_array(header, arrays)?;
+        let shape = ClassicShape { bits, probes: u32_param("probes", probes)? };
+        // Nobody sets them, so they would be counted as keys and lost when written again.
+        let spare = bits % 8;
+        let last = section.as_ref().last().copied().unwrap_or(0);
+        if spare != 0 && last >> spare != 0 {
+            return Err(FormatError::field("bits past the last", last >> spare, "zero"));
+        }
+        let filter =
+            shape.is_valid().then(|| Classic::from_parts(scheme, shape, section)).flatten();
+        let filter = filter.ok_or_else(|| {
+            let got = format!("{bits} bits, {probes} probes");
+            FormatError::field("shape", got, "as many bits as there are, and 1 to 64 probes")
+        })?;
+        Ok(filter.made_for(header.capacity, header.fpr, header.keys))
+    }
+}
+
+read_by_name!([B: AsRef<[u8]>] Classic<Native, B>, filter => scheme: *filter.scheme(),
+    target: (filter.capacity(), filter.fpr()), bytes: filter.as_bytes().len() as u64);
+change_by_name!(Classic, _filter, _key => remove: Err(NO_REMOVAL));
+merge_by_name!(Classic, Classic<Native, C>);

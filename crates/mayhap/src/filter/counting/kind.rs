@@ -1,0 +1,33 @@
+//! `Counting` among the kinds: its file, and what `AnyFilter` asks of it.
+
+use super::Counting;
+use crate::filter::Kind;
+use crate::filter::each::{change_by_name, merge_by_name, read_by_name};
+use crate::format::fields::{array, header_spec, outline, single_array, target_of, u32_param};
+use crate::format::{Codec, FormatError, Header, Outline};
+use crate::scheme::Native;
+use crate::sizing::ClassicShape;
+
+impl<B: AsRef<[u8]>> Codec<B> for Counting<B> {
+    fn layout(&self) -> Outline<'_> {
+        let shape = self.shape();
+        let array = array([shape.bits, shape.probes.into()], self.as_bytes());
+        outline(Kind::Counting, target_of(self.spec()), self.scheme(), self.keys(), array)
+    }
+
+    fn read(header: &Header, scheme: Native, arrays: Vec<B>) -> Result<Self, FormatError> {
+        let ([counters, probes], section) = single_array(header, arrays)?;
+        let shape = ClassicShape { bits: counters, probes: u32_param("probes", probes)? };
+        let spec = header_spec(header, scheme)?;
+        Counting::from_parts(spec, shape, header.keys, section).ok_or_else(|| {
+            let got = format!("{counters} counters, {probes} probes");
+            let need = "as many counters as there are, zero past the last, and 1 to 64 probes";
+            FormatError::field("shape", got, need)
+        })
+    }
+}
+
+read_by_name!([B: AsRef<[u8]>] Counting<B>, filter => scheme: filter.scheme(),
+    target: target_of(filter.spec()), bytes: filter.as_bytes().len() as u64);
+change_by_name!(Counting, filter, key => remove: Ok(filter.remove(key)));
+merge_by_name!(Counting, Counting<C>);

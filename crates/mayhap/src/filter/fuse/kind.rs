@@ -1,0 +1,29 @@
+//! `Fuse` among the kinds: its file, and what `AnyFilter` asks of it.
+
+use super::Fuse;
+use crate::filter::Kind;
+use crate::filter::each::{MergeWith, STATIC, read_by_name, refuse_changes};
+use crate::format::fields::{array, header_spec, outline, single_array, target_of, u32_param};
+use crate::format::{Codec, FormatError, Header, Outline};
+use crate::scheme::Native;
+
+impl<B: AsRef<[u8]>> Codec<B> for Fuse<B> {
+    fn layout(&self) -> Outline<'_> {
+        let array = array([self.shards(), self.width().into()], self.as_bytes());
+        outline(Kind::Fuse, target_of(self.spec()), self.scheme(), self.keys(), array)
+    }
+
+    fn read(header: &Header, scheme: Native, arrays: Vec<B>) -> Result<Self, FormatError> {
+        let ([shards, width], section) = single_array(header, arrays)?;
+        let (spec, small_width) = (header_spec(header, scheme)?, u32_param("width", width)?);
+        Fuse::from_bytes(spec, header.keys, shards, small_width, section).ok_or_else(|| {
+            let got = format!("{shards} shards of {width} bits");
+            FormatError::field("shape", got, "as its directory says, 1 to 32 bits wide")
+        })
+    }
+}
+
+read_by_name!([B: AsRef<[u8]>] Fuse<B>, filter => scheme: filter.scheme(),
+    target: target_of(filter.spec()), bytes: filter.as_bytes().len() as u64);
+refuse_changes!(Fuse, STATIC);
+impl<C> MergeWith<Fuse<C>> for Fuse {}

@@ -1,0 +1,73 @@
+//! `Sharded` among the kinds: its file, and what `AnyFilter` asks of it.
+
+use super::Sharded;
+use crate::filter::Kind;
+use crate::filter::each::{NO_REMOVAL, change_by_name, merge_by_name, read_by_name};
+use crate::format::fields::{header_spec, params, target_of, u32_param};
+use crate::format::parts::{check_keys, outline_of_parts, part_array, parts};
+use crate::format::{Codec, FormatError, Header, Outline};
+use crate::scheme::Native;
+use crate::sizing::MAX_SHARDS;
+use crate::spec::Spec;
+
+impl<B: AsRef<[u8]>> Codec<B> for Sharded<B> {
+    fn layout(&self) -> Outline<'_> {
+        let part = self.shards().first().map_or(0, |shard| shard.spec().capacity());
+        let params = vec![SHARD_RULE, self.shards().len() as u64, part];
+        outline_of_parts(
+            Kind::Sharded,
+            self.spec(),
+            self.keys(),
+            params,
+            self.shards().iter().map(part_array),
+        )
+    }
+
+    fn read(header: &Header, scheme: Native, arrays: Vec<B>) -> Result<Self, FormatError> {
+        let (count, part) = shards_of(header)?;
+        let shards = parts(header, scheme, arrays)?;
+        let whole = header_spec(header, scheme)?;
+        let fits = shards.len() == count as usize
+            && shards.iter().all(|shard| target_of(shard.spec()) == (part, whole.fpr()));
+        let got = format!("{} pieces where {count} of {part} keys are meant", shards.len());
+        let filter =
+            fits.then(|| Sharded::from_parts(whole, shards)).flatten().ok_or_else(|| {
+                FormatError::field(
+                    "shards",
+                    got,
+                    "1 to 4096, all alike and of one rate, keys that fit",
+                )
+            })?;
+        check_keys(header, filter.keys())?;
+        Ok(filter)
+    }
+}
+
+read_by_name!([B: AsRef<[u8]>] Sharded<B>, filter => scheme: filter.scheme(),
+    target: target_of(filter.spec()), bytes: filter.bytes());
+change_by_name!(Sharded, _filter, _key => remove: Err(NO_REMOVAL));
+merge_by_name!(Sharded, Sharded<C>);
+
+/// The rule by which a hash finds its piece, the only one so far.
+const SHARD_RULE: u64 = 1;
+
+/// How many pieces a filter has, and what keys each is made for, from the parameters of its
+/// header. The pieces themselves may be elsewhere.
+pub fn shards_of(header: &Header) -> Result<(u32, u64), FormatError> {
+    let [rule, count, part] = params(&header.params)?;
+    if rule != SHARD_RULE {
+        return Err(FormatError::field("shard rule", rule, "1: written by a newer release?"));
+    }
+    let count = u32_param("shards", count)?;
+    if !(1..=MAX_SHARDS).contains(&count) {
+        return Err(FormatError::field("shards", count, "1 to 4096"));
+    }
+    Ok((count, part))
+}
+
+/// What is written where the pieces are elsewhere: the header of a filter in pieces, and no
+/// arrays. [`shards_of`] reads it.
+pub fn outline_of_shards(spec: Spec, shards: u32, shard_capacity: u64) -> Outline<'static> {
+    let params = vec![SHARD_RULE, shards.into(), shard_capacity];
+    outline_of_parts(Kind::Sharded, spec, 0, params, std::iter::empty())
+}

@@ -1,0 +1,91 @@
+//! Fields of headers and arrays that several kinds share: how they are written and read back.
+
+use super::error::FormatError;
+use super::header::{Header, MAX_KEYS};
+use super::writer::{Array, Outline};
+use crate::filter::Kind;
+use crate::scheme::{Native, Scheme};
+use crate::spec::{Spec, SpecError};
+use std::borrow::Cow;
+
+/// The one array of a filter that has but one, and its `N` parameters.
+pub(crate) fn single_array<T, const N: usize>(
+    header: &Header,
+    sections: Vec<T>,
+) -> Result<([u64; N], T), FormatError> {
+    expect_no_params(header)?;
+    let count = sections.len();
+    let (Ok([section]), [leaf]) = (<[T; 1]>::try_from(sections), header.leaves.as_slice()) else {
+        return Err(FormatError::field("leaves", count, "1"));
+    };
+    Ok((params(&leaf.params)?, section))
+}
+
+/// Fails where the header has parameters of its own.
+pub(crate) fn expect_no_params(header: &Header) -> Result<(), FormatError> {
+    if header.params.is_empty() {
+        return Ok(());
+    }
+    Err(FormatError::field("parameters", header.params.len(), "none for this kind"))
+}
+
+/// As many parameters as a kind has.
+pub(crate) fn params<const N: usize>(params: &[u64]) -> Result<[u64; N], FormatError> {
+    let wrong = |_| FormatError::field("parameters", params.len(), "as many as the kind has");
+    params.try_into().map_err(wrong)
+}
+
+/// A parameter that is a small number.
+pub(crate) fn u32_param(name: &'static str, got: u64) -> Result<u32, FormatError> {
+    u32::try_from(got).map_err(|_| FormatError::field(name, got, "within its limit"))
+}
+
+/// What a filter was made for.
+pub(crate) fn header_spec(header: &Header, scheme: Native) -> Result<Spec, FormatError> {
+    field_spec(header.capacity, header.fpr, scheme)
+}
+
+/// A spec as two fields give it.
+pub(crate) fn field_spec(capacity: u64, fpr: f64, scheme: Native) -> Result<Spec, FormatError> {
+    let wrong = |error: SpecError| FormatError::field("capacity and rate", error, "a valid spec");
+    Spec::new(capacity, fpr).map(|spec| spec.with_scheme(scheme)).map_err(wrong)
+}
+
+/// An array with its parameters.
+pub(crate) fn array<const N: usize>(params: [u64; N], bytes: &[u8]) -> Array<'_> {
+    Array { params: params.to_vec(), bytes: Cow::Borrowed(bytes) }
+}
+
+/// What is written of a filter with one array.
+pub(crate) fn outline(
+    kind: Kind,
+    (capacity, fpr): (u64, f64),
+    scheme: Native,
+    keys: u64,
+    array: Array<'_>,
+) -> Outline<'_> {
+    Outline {
+        kind,
+        scheme: scheme.id(),
+        fingerprint: scheme.fingerprint(),
+        scheme_data: &[],
+        capacity,
+        fpr,
+        keys: keys.min(MAX_KEYS),
+        params: Vec::new(),
+        arrays: vec![array],
+    }
+}
+
+/// Capacity and false-positive rate, as headers have them.
+pub(crate) fn target_of(spec: Spec) -> (u64, f64) {
+    (spec.capacity(), spec.fpr())
+}
+
+/// Fails where more keys are counted than can be.
+pub(crate) fn counted(keys: u64) -> Result<u64, FormatError> {
+    if keys > MAX_KEYS {
+        return Err(FormatError::field("keys", keys, "at most 2^56"));
+    }
+    Ok(keys)
+}

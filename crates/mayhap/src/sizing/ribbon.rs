@@ -1,0 +1,244 @@
+//! Bumped ribbon retrieval: each key is one linear equation over 64 neighbouring slots, and the
+//! solution is the filter. There are hardly more slots than keys, so a filter takes about
+//! log2(1/fpr) bits per key: the information bound.
+//!
+//! A slot has as many bits as the filter has columns. Any real rate is met by giving a share of
+//! the slots one column more.
+
+use super::hash_floor;
+
+/// The most columns: bits of the fingerprint that a key's equation must make.
+pub const MAX_COLUMNS: u32 = 32;
+/// Slots in a block: one byte per column.
+pub(crate) const BLOCK_SLOTS: u64 = 8;
+/// Blocks that a key's equation covers: 64 slots.
+pub(crate) const WINDOW: u64 = 8;
+/// Blocks of starts that share a threshold: 128 slots.
+pub(crate) const BUCKET: u64 = 16;
+/// What the two bits of a threshold mean: keys that start in this many first blocks of the bucket
+/// are bumped to the next layer.
+pub(crate) const THRESHOLDS: [u64; 4] = [0, 2, 4, BUCKET];
+/// The most layers of a shard. Each takes what the one before it bumped, about a twenty-fifth.
+pub(crate) const MAX_LAYERS: usize = 6;
+/// A shard's record in the directory.
+pub(crate) const RIBBON_RECORD: u64 = 40;
+/// Bytes behind the last block: kernels load whole vectors.
+pub(crate) const RIBBON_PADDING: u64 = 32;
+/// Keys in a shard: few enough that its equations stay in the second-level cache, so many that
+/// records and the ends of strips cost next to nothing.
+const SHARD_KEYS: u64 = 500_000;
+/// Keys per slot in a layer that may bump: more than fit, so that nearly no slot stays empty.
+const LOAD: f64 = 1.04;
+/// Layers of at most this many keys have slack instead, and one strip.
+const SMALL_LAYER: u64 = 2_500;
+/// The share of slots that stay empty in a large layer. Measured.
+const EMPTY: f64 = 0.0012;
+
+/// A ribbon filter: `keys` equations, each over `columns` columns or one more.
+///
+/// ```
+/// use mayhap::sizing::RibbonShape;
+/// let shape = RibbonShape::for_rate(10_000_000, 0.01).unwrap();
+/// assert_eq!(shape.columns, 6); // 2⁻⁶ is 1.56%, so most slots have a seventh
+/// let bits_per_key = shape.bits() as f64 / 1e7;
+/// assert!((6.70..6.76).contains(&bits_per_key), "{bits_per_key}"); // log2(100) is 6.64
+/// assert!(RibbonShape::for_rate(10_000_000, 1e-10).is_none()); // beyond 32 bits
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RibbonShape {
+    /// Distinct keys.
+    pub keys: u64,
+    /// Columns of every slot, 1 to 32.
+    pub columns: u32,
+    /// The share of slots with one column more, in units of 2⁻³².
+    pub wide: u32,
+}
+
+impl RibbonShape {
+    /// The fewest bits that meet the rate, the collisions of the hashes included. `None` where 32
+    /// columns are not enough. Rates above 50% cost what 50% costs.
+    pub fn for_rate(keys: u64, fpr: f64) -> Option<RibbonShape> {
+        let bits_fpr = (fpr - hash_floor(keys)).min(0.5);
+        if fpr.is_nan() || bits_fpr < 0.5f64.powi(MAX_COLUMNS as i32) {
+            return None;
+        }
+        let columns = (-bits_fpr.log2()).floor().clamp(1.0, MAX_COLUMNS.into()) as u32;
+        // (1 - share) 2⁻ᶜ + share 2⁻ᶜ⁻¹ is the rate.
+        let share = 2.0 * (1.0 - bits_fpr * 2f64.powi(columns as i32));
+        let wide = (share.clamp(0.0, 1.0) * 2f64.powi(32)).ceil() as u64;
+        Some(match u32::try_from(wide) {
+            Ok(0) => RibbonShape { keys, columns, wide: 0 },
+            Ok(wide) if columns < MAX_COLUMNS => RibbonShape { keys, columns, wide },
+            _ => RibbonShape { keys, columns: (columns + 1).min(MAX_COLUMNS), wide: 0 },
+        })
+    }
+
+    /// The best rate in this many bits; `None` where one column is too much.
+    pub fn for_bits(keys: u64, bits: u64) -> Option<RibbonShape> {
+        let fits = |columns, wide| {
+            let shape = RibbonShape { keys, columns, wide };
+            (shape.bits() <= bits).then_some(shape)
+        };
+        let columns = (1..=MAX_COLUMNS).rev().find(|columns| fits(*columns, 0).is_some())?;
+        let mut best = fits(columns, 0)?;
+        if columns == MAX_COLUMNS {
+            return Some(best);
+        }
+        for bit in (0..32).rev() {
+            if let Some(wider) = fits(columns, best.wide | 1 << bit) {
+                best = wider;
+            }
+        }
+        Some(best)
+    }
+
+    /// The rate: that of the columns, and of the 64-bit hashes behind them.
+    pub fn fpr(&self) -> f64 {
+        let share = f64::from(self.wide) / 2f64.powi(32);
+        0.5f64.powi(self.columns as i32) * (1.0 - share / 2.0) + hash_floor(self.keys)
+    }
+
+    /// Shards the filter is cut into: one, or an even number, since two are built side by side.
+    pub fn shards(&self) -> u64 {
+        let shards = self.keys / SHARD_KEYS;
+        if shards < 2 { 1 } else { shards & !1 }
+    }
+
+    /// The expected size with everything around the columns, in bits.
+    pub fn bits(&self) -> u64 {
+        let shards = self.shards();
+        let shard = self.shard_bytes(self.keys.div_ceil(shards));
+        let around = shards.saturating_mul(RIBBON_RECORD).saturating_add(RIBBON_PADDING);
+        shard.saturating_mul(shards).saturating_add(around).saturating_mul(8)
+    }
+
+    /// The expected bytes of a shard of this many keys, its layers together.
+    fn shard_bytes(&self, keys: u64) -> u64 {
+        let (mut keys, mut bytes) = (keys, 0u64);
+        for _ in 0..MAX_LAYERS {
+            if keys == 0 {
+                break;
+            }
+            let layer = LayerShape::for_keys(keys, self.wide);
+            bytes = bytes.saturating_add(layer.bytes(self));
+            if keys <= SMALL_LAYER {
+                break;
+            }
+            let slots = (layer.blocks() * BLOCK_SLOTS) as f64;
+            keys = keys.saturating_sub((slots * (1.0 - EMPTY)) as u64);
+        }
+        bytes
+    }
+}
+
+/// One layer of a shard: where its keys may start, and how its blocks are laid out. The first
+/// strip has blocks of `columns` bytes, the second, from start `split` on, one byte more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LayerShape {
+    /// Blocks in which a key's equation may start.
+    pub starts: u64,
+    /// The first start of the second strip.
+    pub split: u64,
+}
+
+impl LayerShape {
+    /// The layer for this many keys.
+    pub fn for_keys(keys: u64, wide: u32) -> LayerShape {
+        if keys <= SMALL_LAYER {
+            // Slack, so that a small layer rarely bumps.
+            let slots = keys + keys / 8 + 16;
+            let least = keys / 2 + BLOCK_SLOTS;
+            let starts = slots.saturating_sub((WINDOW - 1) * BLOCK_SLOTS).max(least);
+            return LayerShape::small(starts.div_ceil(BLOCK_SLOTS), wide);
+        }
+        let strips = if wide == 0 { 1 } else { 2 };
+        let slots = (keys as f64 / LOAD) as u64;
+        let starts = slots.div_ceil(BLOCK_SLOTS).saturating_sub(strips * (WINDOW - 1));
+        LayerShape::large(starts, wide)
+    }
+
+    /// A layer of one strip: all of its blocks are wide where any are.
+    pub fn small(starts: u64, wide: u32) -> LayerShape {
+        LayerShape { starts, split: if wide == 0 { starts } else { 0 } }
+    }
+
+    /// A layer whose starts are divided by the share that is wide.
+    pub fn large(starts: u64, wide: u32) -> LayerShape {
+        // Rounded up: the rate is at most the one asked for.
+        let second = (u128::from(starts) * u128::from(wide)).div_ceil(1 << 32);
+        LayerShape { starts, split: starts - second as u64 }
+    }
+
+    /// Blocks of the two strips: each goes on for a window after its last start.
+    pub fn strips(&self) -> [u64; 2] {
+        let blocks = |starts: u64| if starts == 0 { 0 } else { starts + WINDOW - 1 };
+        [blocks(self.split), blocks(self.starts - self.split)]
+    }
+
+    /// Blocks of both strips.
+    pub fn blocks(&self) -> u64 {
+        let [first, second] = self.strips();
+        first + second
+    }
+
+    /// Buckets, each with a threshold of two bits.
+    pub fn buckets(&self) -> u64 {
+        self.starts.div_ceil(BUCKET)
+    }
+
+    /// Bytes of the thresholds.
+    pub fn threshold_bytes(&self) -> u64 {
+        self.buckets().div_ceil(4)
+    }
+
+    /// Bytes of thresholds and blocks.
+    pub fn bytes(&self, shape: &RibbonShape) -> u64 {
+        let [first, second] = self.strips();
+        let columns = u64::from(shape.columns);
+        self.threshold_bytes() + first * columns + second * (columns + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_met_exactly_from_half_to_a_billionth() {
+        for fpr in [0.5, 0.37, 0.1, 0.01, 1.0 / 128.0, 1e-3, 1e-4, 1e-6, 1e-9, 2.4e-10] {
+            let shape = RibbonShape::for_rate(1_000_000, fpr).unwrap();
+            assert!(shape.fpr() <= fpr && shape.fpr() > 0.99999 * fpr, "{fpr}: {}", shape.fpr());
+        }
+        assert_eq!(RibbonShape::for_rate(10, 1.0 / 128.0).map(|shape| shape.columns), Some(7));
+        assert!(RibbonShape::for_rate(10, 2e-10).is_none());
+        assert!(RibbonShape::for_rate(10, f64::NAN).is_none());
+        let most = RibbonShape::for_rate(10, 0.9).unwrap();
+        assert_eq!((most.columns, most.wide), (1, 0));
+    }
+
+    #[test]
+    fn memory_gives_the_best_rate_that_fits() {
+        for fpr in [0.5, 0.01, 0.003, 1e-5] {
+            let shape = RibbonShape::for_rate(3_000_000, fpr).unwrap();
+            let back = RibbonShape::for_bits(3_000_000, shape.bits()).unwrap();
+            assert!(back.bits() <= shape.bits());
+            assert!(back.fpr() <= 1.001 * fpr, "{} for {fpr}", back.fpr());
+        }
+        assert!(RibbonShape::for_bits(1_000, 500).is_none());
+        assert_eq!(RibbonShape::for_bits(10, u64::MAX).map(|shape| shape.columns), Some(32));
+    }
+
+    #[test]
+    fn sizes_keep_near_the_information_bound() {
+        for (keys, fpr, most) in [
+            (1_000_000, 0.01, 1.016),
+            (1_000_000, 1e-3, 1.005),
+            (20_000_000, 1e-4, 1.009),
+            (100_000, 0.01, 1.02),
+        ] {
+            let shape = RibbonShape::for_rate(keys, fpr).unwrap();
+            let bits = shape.bits() as f64 / keys as f64 / -fpr.log2();
+            assert!((1.0..most).contains(&bits), "{keys} at {fpr}: {bits}");
+        }
+    }
+}
