@@ -119,7 +119,7 @@ fn contrived_hashes_are_never_lost() -> Result<(), SpecError> {
     let one_bucket: Vec<Hash> = (0..30_000u64).map(Hash).collect();
     let one_bit: Vec<Hash> = (0..64).map(|bit| Hash(1 << bit)).collect();
     let steps: Vec<Hash> = (0..30_000u64).map(|n| Hash(n << 49)).collect();
-    let few_equations: Vec<Hash> = (0..4_000u64).map(|n| Hash(n << 52 | n >> 12)).collect();
+    let few_equations: Vec<Hash> = (0..4_000u64).map(|n| Hash(n.rotate_right(12))).collect();
     for contrived in [one_bucket, one_bit, steps, few_equations] {
         for fpr in [0.3, 1e-9] {
             let filter = Ribbon::from_hashes(spec(fpr), &mut contrived.clone())?;

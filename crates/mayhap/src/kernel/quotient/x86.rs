@@ -2,6 +2,7 @@
 
 use super::{Isa, Task};
 use crate::kernel::Line;
+use crate::kernel::{has_avx2, has_avx512};
 use crate::sizing::LineLayout;
 use core::arch::x86_64::*;
 
@@ -16,9 +17,8 @@ pub(crate) struct Avx512(());
 
 impl Avx2 {
     pub fn detect() -> Option<Avx2> {
-        let has = is_x86_feature_detected!("avx2")
+        let has = has_avx2()
             && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("lzcnt")
             && is_x86_feature_detected!("popcnt");
         has.then_some(Avx2(()))
@@ -27,10 +27,7 @@ impl Avx2 {
 
 impl Avx512 {
     pub fn detect() -> Option<Avx512> {
-        let has = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl");
-        Avx2::detect().filter(|_| has).map(|_| Avx512(()))
+        Avx2::detect().filter(|_| has_avx512()).map(|_| Avx512(()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! How much more a window takes.
 
-use mayhap::{Hash, Moment, Windowed};
+use mayhap::{Blocked, Hash, Moment, Windowed};
 
 /// How many of this many more keys a window of time takes now, before its rate is exceeded: every
 /// generation keeps its part of the rate for as many keys as the window is made for. Time goes
@@ -13,7 +13,7 @@ pub fn room(window: &mut Windowed, now: Moment, wanted: u64) -> u64 {
 /// Keys in the newest generation, in all of its layers.
 fn newest_keys(window: &Windowed) -> u64 {
     let newest = window.generations().next().unwrap_or_default();
-    newest.iter().map(|layer| layer.keys()).fold(0, u64::saturating_add)
+    newest.iter().map(Blocked::keys).fold(0, u64::saturating_add)
 }
 
 /// Whether the newest generation has the key: then it is not written when it comes again.
