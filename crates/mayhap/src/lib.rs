@@ -58,8 +58,8 @@
 //! | [`Classic`] | every bit counts; other programs' filters | 9.6 bits, up to seven misses |
 //! | [`Scalable`] | nobody knows how many keys will come | 12 to 16 bits |
 //! | [`Windowed`] | only what came lately matters | about 16 bits |
-//! | [`Quotient`] | keys are removed again, counted, or more come than expected | 9.5 bits, one cache miss |
-//! | [`Counting`] | keys are removed again; filters of earlier releases | 38 bits |
+//! | [`Quotient`] | keys are removed again, counted, or more come than expected; not yet in files | 9.5 bits, one cache miss |
+//! | [`Counting`] | keys are removed again, also in files | 38 bits |
 //! | [`Fuse`] | all keys are known beforehand and never change | 7.9 bits, three misses |
 //! | [`Ribbon`] | as `Fuse`, where every bit counts more than the time to build | 6.75 bits, one or two misses |
 //! | [`Cascade`] | as `Fuse`, and no key of a second list may ever be mistaken | 8.1 bits, against ten times as many |
@@ -69,7 +69,7 @@
 //!
 //! Several threads write one filter through [`Blocked::into_shared`], or fill a large one in
 //! parts with [`Scatter`]. [`AnyFilter`] is for code that learns the kind at run time, [`format`](mod@format)
-//! saves and opens them all, and [`sizing`] tells the size, rate or number of keys beforehand.
+//! saves and opens them (but for `Quotient`, so far), and [`sizing`] tells the size, rate or number of keys beforehand.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 #[cfg(feature = "std")]
