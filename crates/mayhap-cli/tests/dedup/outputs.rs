@@ -321,3 +321,32 @@ fn lines_without_a_key_keep_their_places() {
         assert_eq!(run_on(&keyless), "none\nnone\n", "{more:?}");
     }
 }
+
+/// A last line without an end gets one, which is as long as an empty line that goes.
+#[test]
+fn a_repeat_goes_though_the_file_is_as_long_as_before() {
+    let folder = Folder::new();
+    for (before, after) in
+        [("\n\nb", "\nb\n"), ("a\n\n\nb", "a\n\nb\n"), ("a\nb", "a\nb"), ("a\nb\n", "a\nb\n")]
+    {
+        let file = folder.file("list", before);
+        run(&["dedup", "-q", "--in-place", &file], "");
+        assert_eq!(folder.read("list"), after, "{before:?}");
+    }
+}
+
+/// Nothing new, nothing written: a run over known lines needs no room on the disk.
+#[test]
+fn a_state_without_news_is_left_alone() {
+    let folder = Folder::new();
+    let (list, state) = (folder.file("list", "a\nb\n"), folder.path("state"));
+    let run_it = || run(&["dedup", "-q", "--state", &state, &list], "").0;
+    assert_eq!(run_it(), "a\nb\n");
+    let file = || {
+        use std::os::unix::fs::MetadataExt;
+        std::fs::metadata(&state).unwrap().ino()
+    };
+    let before = file();
+    assert_eq!(run_it(), "");
+    assert_eq!(file(), before);
+}

@@ -3,7 +3,7 @@
 mod kind;
 
 use super::layered::{Open, any_contains, chunks, copy_of, is_plausible, keeps_its_rate, part};
-use super::{Blocked, MergeError, same_scheme};
+use super::{Blocked, MAX_GENERATION_LAYERS, MergeError, same_scheme};
 use crate::Key;
 use crate::hash::Hash;
 use crate::kernel::{Mover, Pages};
@@ -236,7 +236,11 @@ impl Scalable {
 
     /// Forget everything and be one layer again, the smallest.
     pub fn clear(&mut self) {
-        self.layers.sort_by_key(|layer| layer.spec().capacity());
+        // The smallest stays; in a generation of a window the first, whose shape all of them share:
+        // its last layer is cut to fit, and may be smaller.
+        if !self.is_generation() {
+            self.layers.sort_by_key(|layer| layer.spec().capacity());
+        }
         self.layers.truncate(1);
         self.layers.iter_mut().for_each(Blocked::clear);
         self.grow_at = self.newest_capacity();
@@ -373,7 +377,10 @@ impl<B: AsRef<[u8]>> Scalable<B> {
     /// is not one.
     pub fn from_parts(spec: Spec, growth: u32, layers: Vec<Blocked<B>>) -> Option<Self> {
         let belongs = |layer: &Blocked<B>| {
-            layer.scheme() == spec.scheme() && is_plausible(layer) && keeps_its_rate(layer)
+            layer.scheme() == spec.scheme()
+                && is_plausible(layer)
+                && keeps_its_rate(layer)
+                && layer.spec().fpr() <= 1.01 * spec.fpr()
         };
         let fits = is_growth(growth) && layers.len() <= MAX_LAYERS && layers.iter().all(belongs);
         let grow_at = layers.last()?.spec().capacity();
@@ -472,9 +479,15 @@ impl<B: AsRef<[u8]>> Scalable<B> {
     /// The layer that would be added now, for whoever must know its size beforehand. It is the one
     /// that comes once the newest is full. `None` where there can be no more.
     pub fn next_layer(&self) -> Option<Layer> {
+        let most_layers = if self.is_generation() { MAX_GENERATION_LAYERS } else { MAX_LAYERS };
         let (fpr, total) = (self.spec.fpr(), self.capacity());
         let next = || Layer::next_within(fpr, self.growth, total, self.spent(), self.most);
-        (self.layers.len() < MAX_LAYERS).then(next).flatten()
+        (self.layers.len() < most_layers).then(next).flatten()
+    }
+
+    /// Whether it is a generation of a window, which grows to a limit.
+    fn is_generation(&self) -> bool {
+        self.most != u64::MAX
     }
 
     /// Whether the newest layer holds more than its capacity, because there was no memory for
@@ -504,7 +517,13 @@ impl<B: AsRef<[u8]>> Scalable<B> {
     /// what it holds counts and not what it might; and one that had to hold too much is counted
     /// as if it had not, or there would be nothing left for those to come.
     fn spent(&self) -> f64 {
-        let load = |layer: &Blocked<B>| layer.keys().min(layer.spec().capacity());
+        // Layers of generations depend on the spec alone, not on counts that a merge estimates: those
+        // of all generations are alike.
+        let is_generation = self.is_generation();
+        let load = |layer: &Blocked<B>| match is_generation {
+            true => layer.spec().capacity(),
+            false => layer.keys().min(layer.spec().capacity()),
+        };
         self.layers.iter().map(|layer| layer.shape().fpr_at(load(layer))).sum()
     }
 

@@ -50,12 +50,13 @@ EXAMPLES:
 
 EXIT STATUS:
   0    all lines were read, and what is new was written
-  2    an error, told on standard error; the state has the lines that were printed, no others
+  2    an error, told on standard error; the state has the lines that were printed, no others,
+       unless it is the state that could not be saved: then they are printed again next time
   130  interrupted by a signal; the state has the lines that were printed
   141  whoever read standard output has gone, as with `| head`; the state has the lines that were
        printed. Nothing is said, as shells have it for SIGPIPE
-With -o and --in-place nothing is printed before the end: unless it ends with 0, the files and the
-state are as they were.";
+With -o and --in-place nothing is printed before the end: unless it ends with 0, the files are as
+they were, and the state has no lines that it had not before.";
 
 /// Print each line the first time it is seen.
 ///
@@ -125,10 +126,12 @@ pub struct Dedup {
     #[arg(value_parser = RangedU64ValueParser::<u32>::new().range(1..=1000))]
     max_repeat: u32,
 
-    /// Forget: a line is a repeat only within the last so many distinct lines (10M), or within
+    /// Forget: a line is a repeat only within the last so many lines remembered (10M), or within
     /// such a time (1h) after it last came; a time needs -n, the distinct lines to expect in it.
     /// Lines are forgotten a quarter of the window at a time: 10M means at least 10M lines and at
-    /// most 12.5M, 1h at least an hour and at most 75 minutes
+    /// most 12.5M, 1h at least an hour and at most 75 minutes. A line that comes again in a later
+    /// quarter is remembered anew and counts again: where many do, fewer distinct lines are
+    /// remembered, a quarter of the window at the least
     #[arg(long, value_name = "KEYS|TIME", value_parser = span)]
     window: Option<Span>,
 

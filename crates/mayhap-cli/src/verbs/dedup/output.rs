@@ -8,7 +8,7 @@ use mayhap_store::identity::FileId;
 use mayhap_store::keys::{Codec, Input};
 use mayhap_store::replace::{self, Finished, Over, Pending};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -106,6 +106,8 @@ pub struct InPlace {
     inputs: Vec<Before>,
     /// The input whose lines are coming, its new file, and the bytes written to it.
     current: Option<(usize, Pending, u64)>,
+    /// What lines end with, once one was written.
+    delimiter: Option<u8>,
     finished: Vec<Finished>,
 }
 
@@ -113,6 +115,8 @@ pub struct InPlace {
 struct Before {
     path: PathBuf,
     state: (Option<FileId>, u64, Option<SystemTime>),
+    /// How it ends.
+    last: Option<u8>,
 }
 
 impl InPlace {
@@ -126,7 +130,7 @@ impl InPlace {
                 ));
             };
             check_plain(path)?;
-            Ok(Before { state: state_of(path)?, path: path.clone() })
+            Ok(Before { state: state_of(path)?, last: last_byte(path)?, path: path.clone() })
         };
         let inputs = inputs.iter().map(before).collect::<anyhow::Result<Vec<_>>>()?;
         for (at, one) in inputs.iter().enumerate() {
@@ -141,7 +145,7 @@ impl InPlace {
                 ));
             }
         }
-        Ok(InPlace { inputs, current: None, finished: Vec::new() })
+        Ok(InPlace { inputs, current: None, delimiter: None, finished: Vec::new() })
     }
 
     fn write(&mut self, input: usize, text: &[u8]) -> anyhow::Result<()> {
@@ -153,14 +157,18 @@ impl InPlace {
         if let Some((_, file, bytes)) = &mut self.current {
             file.write_all(text).map_err(|error| cannot_write(file.path(), error))?;
             *bytes += text.len() as u64;
+            self.delimiter = text.last().copied().or(self.delimiter);
         }
         Ok(())
     }
 
     fn finish_current(&mut self) -> anyhow::Result<()> {
         let Some((input, file, bytes)) = self.current.take() else { return Ok(()) };
-        // As long as before: no line was left out, and the file can stay.
-        if bytes != self.inputs[input].state.1 {
+        let Before { state: (_, before, _), last, .. } = &self.inputs[input];
+        // Every line is written with its delimiter, which the last one may have been without.
+        let whole = before + u64::from(last.is_some() && *last != self.delimiter);
+        // As long as all of its lines: none was left out, and the file can stay.
+        if bytes != whole {
             self.finished.push(file.finish()?);
         }
         Ok(())
@@ -168,7 +176,7 @@ impl InPlace {
 
     fn commit(mut self) -> anyhow::Result<()> {
         self.finish_current()?;
-        for Before { path, state } in &self.inputs {
+        for Before { path, state, .. } in &self.inputs {
             if state_of(path)? != *state {
                 return Err(refuse(
                     format!("{} changed while it was read: no file was replaced", path.display()),
@@ -183,6 +191,21 @@ impl InPlace {
 fn state_of(path: &Path) -> anyhow::Result<(Option<FileId>, u64, Option<SystemTime>)> {
     let data = path.metadata().with_context(|| format!("cannot open {}", path.display()))?;
     Ok((FileId::of_path(path), data.len(), data.modified().ok()))
+}
+
+/// How the file ends; nothing if it is empty.
+fn last_byte(path: &Path) -> anyhow::Result<Option<u8>> {
+    let read = || -> io::Result<Option<u8>> {
+        let mut file = File::open(path)?;
+        if file.metadata()?.len() == 0 {
+            return Ok(None);
+        }
+        file.seek(SeekFrom::End(-1))?;
+        let mut last = [0];
+        file.read_exact(&mut last)?;
+        Ok(Some(last[0]))
+    };
+    read().with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// Fails where the file is not plain text that could be written back.

@@ -123,8 +123,9 @@ impl<'a, S: Seen> Pass<'a, S> {
         let printed = self.print(batch, lines.start..lines.start + told);
         let shown = printed.as_ref().map_or_else(|(shown, _)| *shown, |()| told);
         let inserts = inserts.iter().take_while(|(i, _)| *i < shown).map(|(_, hash)| *hash);
-        self.seen.insert(&inserts.collect::<Vec<_>>())?;
-        self.dirty |= shown > 0;
+        let inserts: Vec<_> = inserts.collect();
+        self.seen.insert(&inserts)?;
+        self.dirty |= !inserts.is_empty();
         self.count(shown);
         self.set_aside(batch, lines.start..lines.start + shown)?;
         printed.map_err(|(_, error)| error)?;

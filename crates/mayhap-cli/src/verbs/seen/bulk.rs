@@ -5,7 +5,7 @@ use crate::exit::{Hint, refuse};
 use crate::globals::Globals;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use mayhap_seen::Policy;
+use mayhap_seen::{Policy, SeenError};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal};
@@ -47,7 +47,7 @@ pub fn load(store: &StoreArgs, file: &Path, globals: &Globals) -> anyhow::Result
     };
     let lists = store.open(Access::Create)?;
     let bar = bar(bytes, globals);
-    let mut totals = Totals { policy: lists.policy().unwrap_or_default(), ..Totals::default() };
+    let mut totals = Totals::default();
     std::thread::scope(|scope| {
         let (sender, batches) = std::sync::mpsc::sync_channel(1);
         let reader = scope.spawn(move || read(input, &sender));
@@ -56,7 +56,16 @@ pub fn load(store: &StoreArgs, file: &Path, globals: &Globals) -> anyhow::Result
             bar.inc(batch.bytes);
             let (first, until) = (last + 1, batch.last_line);
             last = until;
-            batch.mark(&lists, store.is_server(), &mut totals).hint(format!(
+            let marked = batch.mark(&lists, store.is_server(), &mut totals);
+            let is_gone = |error: &anyhow::Error| {
+                matches!(error.downcast_ref(), Some(SeenError::Gone { .. }))
+            };
+            if marked.as_ref().is_err_and(is_gone) {
+                return marked
+                    .hint("what was marked went with the file: mark all of it again")
+                    .map(|()| totals);
+            }
+            marked.hint(format!(
                 "all lines before line {first} of {name} are marked, and of lines {first} to {until} some may be; marking them again does no harm"
             ))?;
         }
@@ -156,6 +165,9 @@ impl Batch {
             }
         }
         totals.let_go += super::let_go(lists, &shown)?;
+        if totals.let_go > 0 {
+            totals.policy = lists.policy()?;
+        }
         totals.lines += self.lines as u64;
         Ok(())
     }

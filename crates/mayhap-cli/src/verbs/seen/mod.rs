@@ -198,7 +198,9 @@ impl Mark {
             print::json(&json!({"ids": ids.len(), "new": new, "let_go": let_go}))?;
         } else if !globals.quiet {
             print::out(&format!("{new}\n"))?;
-            show::let_go(let_go, &lists.policy()?);
+            if let_go > 0 {
+                show::let_go(let_go, &lists.policy()?);
+            }
         }
         Ok(Exit::Yes)
     }
@@ -207,7 +209,10 @@ impl Mark {
 /// How many of the ids just marked are gone already: a call for more than the policy keeps loses its
 /// own first ids.
 fn let_go(lists: &Lists, shown: &[(&[u8], &[Vec<u8>])]) -> anyhow::Result<u64> {
-    // While the server is away, nothing is known and nothing is kept.
+    // While the server is away nothing is known and nothing is kept: it is not asked again.
+    if lists.failures() > 0 {
+        return Ok(0);
+    }
     let Ok(policy) = lists.policy() else { return Ok(0) };
     let most = u64::from(policy.slices()) * u64::from(policy.ids());
     let over =

@@ -308,3 +308,15 @@ fn the_next_layer_is_the_one_that_comes() {
         assert_eq!((newest.shape(), newest.spec().capacity()), (next.shape, next.capacity));
     }
 }
+
+/// A layer that states a rate far above the filter's would state any number of keys for its bits, and
+/// the next layer is made for as many times more.
+#[test]
+fn a_layer_of_another_rate_does_not_belong() {
+    let shape = BlockedShape { lines: 100, lines_per_key: 1, probes_per_line: 1 };
+    let loose = |fpr| Blocked::with_shape(Spec::new(400_000, fpr).unwrap(), shape).unwrap();
+    let spec = Spec::new(400_000, 1e-9).unwrap();
+    assert!(Scalable::from_parts(spec, 1024, vec![loose(0.9999)]).is_none());
+    let same = Spec::new(400_000, 0.9999).unwrap();
+    assert!(Scalable::from_parts(same, 1024, vec![loose(0.9999)]).is_some());
+}

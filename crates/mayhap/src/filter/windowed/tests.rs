@@ -549,3 +549,39 @@ proptest! {
         }
     }
 }
+
+/// Bursts, forgotten and come again, unions in between: what is written can be read.
+#[test]
+fn windows_that_had_bursts_are_read_back() {
+    let readable = |window: &Windowed, what: &str| {
+        let file = window.encode(&crate::format::Notes::new());
+        let read = Windowed::decode(&file, None);
+        let read = read.unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(read.encode(&crate::format::Notes::new()) == file, "{what}");
+    };
+    for generations in [1u32, 2, 3, 4, 5, 7, 10, 16, 64] {
+        for capacity in [1u64, 2, 3, 5, 10, 97, 1_000] {
+            let ticks = u64::from(generations) * 10;
+            let spec = Spec::new(capacity, 1e-3).unwrap();
+            let new = || Windowed::new(spec, Window::span(ticks, generations)).unwrap();
+            let (mut window, mut other) = (new(), new());
+            for round in 0..4u64 {
+                let what = format!("{generations} generations, {capacity} keys, round {round}");
+                let now = Moment::ticks((round + 1) * ticks * 3);
+                let keys = round * capacity..(round + 1) * capacity;
+                keys.clone().for_each(|key| _ = window.insert(key, now));
+                readable(&window, &what);
+                assert!(keys.clone().all(|key| window.contains(key, now)), "{what}");
+                keys.step_by(2).for_each(|key| _ = other.insert(key + 1_000_000, now));
+                window.union(&other).unwrap_or_else(|error| panic!("{what}: {error}"));
+                (0..capacity).for_each(|key| _ = window.insert(key + 2_000_000, now));
+                readable(&window, &what);
+                let later = Moment::ticks((round + 1) * ticks * 3 + 2 * ticks);
+                window.insert(u64::MAX, later);
+                readable(&window, &what);
+            }
+            window.clear();
+            readable(&window, "cleared");
+        }
+    }
+}
