@@ -104,6 +104,11 @@ impl LinkInfo {
                 "the bits an entry times ln 2, rounded up",
             ));
         }
+        // The next link is made for several times as many: a few bytes must not claim gigabytes.
+        if self.entries > have.saturating_mul(8) {
+            let got = format!("{} in {have} bits", self.entries);
+            return Err(ForeignError::field("entries", got, "at most eight for each bit"));
+        }
         if self.n2 > 63 || self.n2 != 0 && have >> self.n2 == 0 {
             let got = format!("2^{} of {have}", self.n2);
             return Err(ForeignError::field("bits used", got, "no more than there are"));
