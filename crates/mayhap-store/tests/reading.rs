@@ -153,7 +153,15 @@ proptest! {
         let folder = Folder::new();
         let part = Part::Csv(Csv::new("1"));
         let reading = folder.reading(&text, Rules { part, ..Rules::default() });
-        let got = read(&reading.with_block_bytes(block_bytes).with_threads(2)).unwrap();
+        let got = read(&reading.with_block_bytes(block_bytes).with_threads(2));
+        // One more row behind it is one more, unless quotes take it in.
+        let more = [text.as_slice(), b"\nz\n"].concat();
+        if first_column(&more).len() == first_column(&text).len() {
+            let is_open = matches!(got, Err(KeysError::OpenQuote { .. }));
+            prop_assert!(is_open, "{:?}", got);
+            return Ok(());
+        }
+        let got = got.unwrap();
         let rows = got.keys.iter().zip(&got.records).filter(|(_, (_, record))| !record.is_empty());
         let ours: Vec<Vec<u8>> = rows.map(|(key, _)| key.clone()).collect();
         prop_assert_eq!(ours, first_column(&text));
@@ -229,6 +237,38 @@ fn columns_have_names_and_rows_have_line_ends() {
         assert_eq!(got.tally, Tally { records: 4, unparsed: 0, missing: 1 });
         // The header is row 1.
         assert_eq!(got.records.iter().map(|row| row.0).collect::<Vec<_>>(), [2, 3, 5]);
+    }
+}
+
+#[test]
+fn a_quote_that_is_never_closed_is_an_error_in_its_line() {
+    let folder = Folder::new();
+    let rows: String = (2..1000).map(|n| format!("{n},y\n")).collect();
+    let rules = Rules { part: Part::Csv(Csv::new("id")), ..Rules::default() };
+    for (text, want, whole) in [
+        (format!("id,n\n1,\"x\n{rows}"), 2, 0),
+        (format!("id,n\n{rows}1,\"x"), 1000, 998),
+        // Line ends within quotes are line ends, and quotes written twice close nothing.
+        (format!("id,n\n\"a\n\",x\n1,\"b\n\",\"\"\"c\n{rows}"), 5, 1),
+        (format!("id,\"n\n{rows}"), 1, 0),
+    ] {
+        for (block_bytes, threads) in [(1, 1), (50, 3), (4_000, 2), (1 << 20, 1)] {
+            let reading = folder.reading(&text, rules.clone()).with_block_bytes(block_bytes);
+            let reading = reading.with_threads(threads);
+            let mut records = 0;
+            let read = reading.run(&Collecting, |batch| {
+                records += batch.records();
+                Ok(ControlFlow::Continue(()))
+            });
+            let Err(KeysError::OpenQuote { path, line }) = read else { panic!("{read:?}") };
+            assert!(path.ends_with("keys"));
+            assert_eq!((line, records), (want, whole), "{block_bytes}");
+            assert!(matches!(reading.count(), Err(KeysError::OpenQuote { .. })));
+        }
+    }
+    // Closed at the very end, and quotes that open nothing.
+    for text in ["id,n\n1,\"x\"", "id,n\n1,x\"", "id,n\n1,\"x\"\"\""] {
+        assert_eq!(folder.keys(text, rules.clone()).0, ["1"], "{text}");
     }
 }
 
