@@ -700,6 +700,46 @@ fn a_silent_pipe_can_be_left() {
     }
 }
 
+/// Nor must one that nobody has opened yet; whoever then opens it is heard to the end.
+#[test]
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn a_pipe_without_a_writer_can_be_left_and_is_waited_for() {
+    let folder = Folder::new();
+    let pipe = folder.0.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|status| status.success()), "mkfifo");
+    let later = || std::thread::sleep(Duration::from_millis(200));
+    let watch = Arc::new(Watch::default());
+    let reading = Reading::new(vec![pipe.clone().into()], Rules::default());
+    let watched = reading.clone().with_watch(Arc::clone(&watch));
+    let (send, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || send.send(read(&watched)));
+    later();
+    watch.stop();
+    let end = ended.recv_timeout(Duration::from_secs(20)).expect("waits in vain");
+    assert!(end.unwrap_err().is_cancelled());
+
+    // Writers come late, are slow, or say nothing at all.
+    for (pieces, want) in [(vec!["a\nb", "c\nd"], vec!["a", "bc", "d"]), (vec![], vec![])] {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                later();
+                let mut writer = std::fs::File::options().write(true).open(&pipe).unwrap();
+                for piece in pieces {
+                    later();
+                    writer.write_all(piece.as_bytes()).unwrap();
+                }
+                later();
+            });
+            let got = read(&reading).unwrap();
+            assert_eq!(
+                got.keys,
+                want.iter().map(|key| key.as_bytes().to_vec()).collect::<Vec<_>>()
+            );
+        });
+    }
+}
+
 #[test]
 fn distinct_keys_are_estimated() {
     let folder = Folder::new();
