@@ -3,6 +3,7 @@
 use crate::print::StdoutError;
 use mayhap_redis::FilterError;
 use mayhap_store::keys::KeysError;
+use mayhap_store::replace::ReplaceError;
 use std::fmt;
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -109,8 +110,10 @@ pub fn report(error: &anyhow::Error) -> Exit {
     crate::print::error(&message(error), hint_of(error).as_deref());
     let cancelled = |error: &KeysError| error.is_cancelled();
     let ended = |error: &FilterError| *error == FilterError::Cancelled;
+    let left = |error: &ReplaceError| matches!(error, ReplaceError::Cancelled);
     let signal = error.chain().filter_map(|cause| cause.downcast_ref()).any(cancelled)
-        || error.chain().filter_map(|cause| cause.downcast_ref()).any(ended);
+        || error.chain().filter_map(|cause| cause.downcast_ref()).any(ended)
+        || error.chain().filter_map(|cause| cause.downcast_ref()).any(left);
     if signal { Exit::Interrupted } else { Exit::Trouble }
 }
 

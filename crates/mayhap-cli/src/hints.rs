@@ -101,6 +101,11 @@ fn keys(error: &KeysError) -> Option<String> {
         KeysError::NoColumn { .. } => {
             "name a column of the first row, or give its number".to_owned()
         }
+        KeysError::OpenQuote { .. } => {
+            "close the quote, or write it twice within quotes; where quotes are letters like \
+             others, --delimiter , --field N takes a column without them"
+                .to_owned()
+        }
         KeysError::Memory { .. } => {
             "are its lines separated by something else than newlines? -0 is for NUL".to_owned()
         }

@@ -4,6 +4,7 @@
 use crate::print;
 use crate::progress;
 use mayhap_store::keys::Watch;
+use mayhap_store::replace;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::{Arc, Once};
@@ -24,6 +25,7 @@ pub fn stop_on_signal(watch: &Arc<Watch>) {
         let mut signals = signals.forever();
         if signals.next().is_some() {
             watch.stop();
+            replace::stop_waiting();
         }
         if signals.next().is_some() {
             std::process::exit(i32::from(INTERRUPTED));

@@ -241,6 +241,8 @@ fn what_cannot_be_is_refused_with_a_hint() {
         (vec!["--window", "soon"], "neither a number"),
         (vec!["--window", "1h"], "hint: add -n"),
         (vec!["--window", "10", "-n", "10"], "hint: leave out -n"),
+        (vec!["--window", "0"], "a window of at least 1 line"),
+        (vec!["--window", "10", "--max-repeat", "2"], "hint: use a window of time"),
         (vec!["--state", &text], "not a mayhap file"),
         (vec!["--against", &text], "not a mayhap file"),
         (vec!["-n", "1T", "--max-memory", "1GB"], "what 1.00 GB can do:"),

@@ -330,6 +330,35 @@ fn fields_and_columns_may_be_several() {
 }
 
 #[test]
+fn the_last_column_of_a_table_may_end_with_a_carriage_return() {
+    let folder = Folder::new();
+    folder.run("build -q -o f -n 10 -", b"x\ny\n");
+    let table = "id,url\r\n1,x\r\n2,\"y\"\r\n3,z\r\n";
+    let said = folder.run("check f --csv url", table.as_bytes());
+    assert_eq!(said.out, "id,url\r\n1,x\r\n2,\"y\"\r\n", "{said:?}");
+    folder.run("build -q -o g -n 10 --csv url -", table.as_bytes());
+    assert_eq!(folder.run("check g", b"x\ny\nz\nx\r\n").out, "x\ny\nz\n");
+    let said = folder.run("dedup --csv url", b"id,url\r\n1,x\r\n2,x\n3,\"x\"\r\n");
+    assert_eq!(said.out, "id,url\r\n1,x\r\n", "{said:?}");
+}
+
+#[test]
+fn a_quote_that_is_never_closed_is_told() {
+    let folder = Folder::new();
+    let rows: String = (2..1000).map(|n| format!("{n},y\n")).collect();
+    folder.write("u.csv", format!("id,n\n1,\"x\n{rows}"));
+    for args in
+        ["build --csv id -o g u.csv", "build -n 10 --csv id -o g u.csv", "dedup --csv id u.csv"]
+    {
+        let said = folder.run(args, b"");
+        assert_eq!(said.code, Some(2), "{args}: {said:?}");
+        assert!(said.err.contains("u.csv has a quote in line 2 that is never closed"), "{said:?}");
+        assert!(said.err.contains("\nhint: "), "{said:?}");
+        assert!(!folder.path().join("g").exists());
+    }
+}
+
+#[test]
 fn words_that_cannot_be_are_gone() {
     let folder = Folder::new();
     let said = folder.run("build -o f -n 10 -p 1 -", b"ada\n");

@@ -153,19 +153,29 @@ proptest! {
         let folder = Folder::new();
         let part = Part::Csv(Csv::new("1"));
         let reading = folder.reading(&text, Rules { part, ..Rules::default() });
-        let got = read(&reading.with_block_bytes(block_bytes).with_threads(2)).unwrap();
-        let rows = got.keys.iter().zip(&got.records).filter(|(_, (_, record))| !record.is_empty());
+        let got = read(&reading.with_block_bytes(block_bytes).with_threads(2));
+        // One more row behind it is one more, unless quotes take it in.
+        let more = [text.as_slice(), b"\nz\n"].concat();
+        if first_column(&more).len() == first_column(&text).len() {
+            let is_open = matches!(got, Err(KeysError::OpenQuote { .. }));
+            prop_assert!(is_open, "{:?}", got);
+            return Ok(());
+        }
+        let got = got.unwrap();
+        let rows = got.keys.iter().zip(&got.records)
+            .filter(|(_, (_, record))| !record.is_empty() && record != b"\r");
         let ours: Vec<Vec<u8>> = rows.map(|(key, _)| key.clone()).collect();
         prop_assert_eq!(ours, first_column(&text));
     }
 }
 
-/// The first field of each row that is not empty, by csv-core on the whole text.
+/// The first field of each row that is not empty, by csv-core on the whole text. A carriage return
+/// at the end of a row is no part of it.
 fn first_column(text: &[u8]) -> Vec<Vec<u8>> {
     let terminator = csv_core::Terminator::Any(b'\n');
     let mut reader = csv_core::ReaderBuilder::new().terminator(terminator).build();
     let (mut rest, mut field, mut written) = (text, vec![0; text.len() + 1], 0);
-    let (mut column, mut is_first) = (Vec::new(), true);
+    let (mut column, mut is_first, mut start) = (Vec::new(), true, 0);
     loop {
         let (result, read, wrote) = reader.read_field(rest, &mut field[written..]);
         rest = &rest[read..];
@@ -173,10 +183,17 @@ fn first_column(text: &[u8]) -> Vec<Vec<u8>> {
         match result {
             csv_core::ReadFieldResult::End => return column,
             csv_core::ReadFieldResult::Field { record_end } => {
-                if is_first {
-                    column.push(field[..written].to_vec());
+                let end = text.len() - rest.len();
+                let row = &text[start..end];
+                let bare = row.strip_suffix(b"\n").unwrap_or(row);
+                let bare = bare.strip_suffix(b"\r").filter(|_| record_end);
+                if is_first && bare.is_none_or(|bare| bare.iter().any(|byte| *byte != b'\n')) {
+                    column.push(field[..written - usize::from(bare.is_some())].to_vec());
                 }
                 (is_first, written) = (record_end, 0);
+                if record_end {
+                    start = end;
+                }
             }
             _ => {}
         }
@@ -218,8 +235,8 @@ fn columns_have_names_and_rows_have_line_ends() {
     let folder = Folder::new();
     let text = "\u{feff}id,\"the url\"\r\n1,\"a,b\"\r\n2,\"say \"\"hi\"\"\nthere\"\r\n3\r\n4,plain";
     let part = Part::Csv(Csv::new("the url"));
-    let framing = Framing { crlf: true, ..Framing::default() };
-    for (block_bytes, threads) in [(1, 1), (7, 2), (1 << 20, 1)] {
+    for (block_bytes, threads, crlf) in [(1, 1, true), (7, 2, false), (1 << 20, 1, false)] {
+        let framing = Framing { crlf, ..Framing::default() };
         let rules = Rules { part: part.clone(), framing, ..Rules::default() };
         let reading = folder.reading(text, rules).with_block_bytes(block_bytes);
         let got = read(&reading.with_threads(threads)).unwrap();
@@ -229,6 +246,59 @@ fn columns_have_names_and_rows_have_line_ends() {
         assert_eq!(got.tally, Tally { records: 4, unparsed: 0, missing: 1 });
         // The header is row 1.
         assert_eq!(got.records.iter().map(|row| row.0).collect::<Vec<_>>(), [2, 3, 5]);
+    }
+}
+
+#[test]
+fn rows_end_with_or_without_a_carriage_return() {
+    let folder = Folder::new();
+    let rules = |skip_empty| Rules {
+        part: Part::Csv(Csv::new("url")),
+        framing: Framing { skip_empty, ..Framing::default() },
+        ..Rules::default()
+    };
+    let text = "id,url\r\n1,x\r\n2,\"y\"\r\n3,\"z\r\n\"\r\n4,\"w\r\"\n5,v\r\r\n6,u\r";
+    let got = read(&folder.reading(text, rules(false))).unwrap();
+    assert_eq!(got.keys, ["x", "y", "z\r\n", "w\r", "v\r", "u"].map(|key| key.as_bytes().to_vec()));
+    // Records are as they came.
+    assert_eq!(got.records[0], (2, b"1,x\r".to_vec()));
+    assert!(got.copied.starts_with(b"1,x\r\n3,\"z\r\n\"\r\n"), "{:?}", got.copied);
+    assert_eq!(folder.keys("id,url\r\n\r\n1,x\r\n\r\n", rules(true)), (vec!["x".into()], 0));
+    // Between NULs it is a letter.
+    let framing = Framing { delimiter: 0, ..Framing::default() };
+    let part = Part::Csv(Csv::new("2"));
+    assert_eq!(folder.keys("1,x\r\0", Rules { part, framing, ..Rules::default() }).0, ["x\r"]);
+}
+
+#[test]
+fn a_quote_that_is_never_closed_is_an_error_in_its_line() {
+    let folder = Folder::new();
+    let rows: String = (2..1000).map(|n| format!("{n},y\n")).collect();
+    let rules = Rules { part: Part::Csv(Csv::new("id")), ..Rules::default() };
+    for (text, want, whole) in [
+        (format!("id,n\n1,\"x\n{rows}"), 2, 0),
+        (format!("id,n\n{rows}1,\"x"), 1000, 998),
+        // Line ends within quotes are line ends, and quotes written twice close nothing.
+        (format!("id,n\n\"a\n\",x\n1,\"b\n\",\"\"\"c\n{rows}"), 5, 1),
+        (format!("id,\"n\n{rows}"), 1, 0),
+    ] {
+        for (block_bytes, threads) in [(1, 1), (50, 3), (4_000, 2), (1 << 20, 1)] {
+            let reading = folder.reading(&text, rules.clone()).with_block_bytes(block_bytes);
+            let reading = reading.with_threads(threads);
+            let mut records = 0;
+            let read = reading.run(&Collecting, |batch| {
+                records += batch.records();
+                Ok(ControlFlow::Continue(()))
+            });
+            let Err(KeysError::OpenQuote { path, line }) = read else { panic!("{read:?}") };
+            assert!(path.ends_with("keys"));
+            assert_eq!((line, records), (want, whole), "{block_bytes}");
+            assert!(matches!(reading.count(), Err(KeysError::OpenQuote { .. })));
+        }
+    }
+    // Closed at the very end, and quotes that open nothing.
+    for text in ["id,n\n1,\"x\"", "id,n\n1,x\"", "id,n\n1,\"x\"\"\""] {
+        assert_eq!(folder.keys(text, rules.clone()).0, ["1"], "{text}");
     }
 }
 
@@ -627,6 +697,46 @@ fn a_silent_pipe_can_be_left() {
         );
         assert_eq!(tally.unwrap().records, 1);
         drop(writer);
+    }
+}
+
+/// Nor must one that nobody has opened yet; whoever then opens it is heard to the end.
+#[test]
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn a_pipe_without_a_writer_can_be_left_and_is_waited_for() {
+    let folder = Folder::new();
+    let pipe = folder.0.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|status| status.success()), "mkfifo");
+    let later = || std::thread::sleep(Duration::from_millis(200));
+    let watch = Arc::new(Watch::default());
+    let reading = Reading::new(vec![pipe.clone().into()], Rules::default());
+    let watched = reading.clone().with_watch(Arc::clone(&watch));
+    let (send, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || send.send(read(&watched)));
+    later();
+    watch.stop();
+    let end = ended.recv_timeout(Duration::from_secs(20)).expect("waits in vain");
+    assert!(end.unwrap_err().is_cancelled());
+
+    // Writers come late, are slow, or say nothing at all.
+    for (pieces, want) in [(vec!["a\nb", "c\nd"], vec!["a", "bc", "d"]), (vec![], vec![])] {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                later();
+                let mut writer = std::fs::File::options().write(true).open(&pipe).unwrap();
+                for piece in pieces {
+                    later();
+                    writer.write_all(piece.as_bytes()).unwrap();
+                }
+                later();
+            });
+            let got = read(&reading).unwrap();
+            assert_eq!(
+                got.keys,
+                want.iter().map(|key| key.as_bytes().to_vec()).collect::<Vec<_>>()
+            );
+        });
     }
 }
 

@@ -280,3 +280,60 @@ fn a_file_that_becomes_shorter_is_an_error() {
     let rest = run(&["dedup", "-q", "-p", "1e-6", "--state", &state, &file], "").0;
     assert!(out + &rest == numbers(0..300_000));
 }
+
+/// The end of a run that has been told to stop; it is given time, but not for ever.
+fn end_of(mut child: Child) -> (Option<i32>, String) {
+    for _ in 0..1000 {
+        if child.try_wait().unwrap().is_some() {
+            let done = child.wait_with_output().unwrap();
+            return (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    panic!("it goes on waiting");
+}
+
+/// Nobody has opened the other end yet: the wait for that ends with a signal.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_named_pipe_without_another_end_can_be_left() {
+    let folder = Folder::new();
+    let (list, out) = (folder.file("list", "a\nb\na\n"), folder.path("out"));
+    let pipe = folder.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for (args, name) in [
+        (vec!["dedup", "-o", &pipe, &list], "-TERM"),
+        (vec!["dedup", "--dupes", &pipe, &list], "-INT"),
+        (vec!["build", "-n", "10", "-o", &pipe, &list], "-TERM"),
+        (vec!["dedup", &pipe], "-TERM"),
+        (vec!["build", "-n", "10", "-o", &out, &pipe], "-INT"),
+    ] {
+        let child = start(&args);
+        let listens = || {
+            let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+            u64::from_str_radix(caught.trim(), 16).unwrap() >> 14 & 1 == 1
+        };
+        assert!((0..1000).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            listens()
+        }));
+        std::thread::sleep(Duration::from_millis(100));
+        signal(&child, name);
+        let (code, said) = end_of(child);
+        assert_eq!(code, Some(130), "{args:?}: {said}");
+        assert!(said.contains("interrupted"), "{args:?}: {said}");
+    }
+    // Whoever comes late gets everything.
+    let child = start(&["dedup", "-o", &pipe, &list]);
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(fs::read_to_string(&pipe).unwrap(), "a\nb\n");
+    assert_eq!(end_of(child).0, Some(0));
+    let mut child = start(&["dedup", &pipe]);
+    std::thread::sleep(Duration::from_millis(200));
+    fs::write(&pipe, "a\nb\na\n").unwrap();
+    let mut out = String::new();
+    child.stdout.as_mut().unwrap().read_to_string(&mut out).unwrap();
+    assert_eq!((out.as_str(), end_of(child).0), ("a\nb\n", Some(0)));
+}

@@ -2,7 +2,7 @@
 
 use super::cut::Cutter;
 use super::source::{Place, Text};
-use super::{Extracted, Extractor, OnMissing, Rules, Task};
+use super::{Extracted, Extractor, OnMissing, Part, Rules, Task};
 use std::ops::Range;
 
 /// A block of records in the order of the input, and what the task kept of their keys.
@@ -86,10 +86,14 @@ impl<O> Batch<O> {
             *lines = records.len() as u64;
         } else {
             extractor.set_columns(&place.columns);
+            // Lines of a table end as RFC 4180 has it, or with a newline alone. Within quotes
+            // there can be none at the end of a record.
+            let is_table = matches!(rules.part, Part::Csv(_)) && framing.delimiter == b'\n';
+            let crlf = framing.crlf || is_table;
             cutter.records(text, |start, end| {
                 *lines += 1;
                 let record = &text[start..end];
-                let bare = if framing.crlf { record.strip_suffix(b"\r") } else { None };
+                let bare = if crlf { record.strip_suffix(b"\r") } else { None };
                 let bare = bare.unwrap_or(record);
                 if framing.skip_empty && bare.is_empty() {
                     return;

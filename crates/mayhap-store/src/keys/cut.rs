@@ -50,6 +50,30 @@ impl Cutter {
         }
     }
 
+    /// Whether the text so far ends inside quotes.
+    pub(super) fn is_in_quotes(&self) -> bool {
+        matches!(self, Cutter::Quoted { state: State::Quoted, .. })
+    }
+
+    /// Lines that end in the text, within quotes or without.
+    pub(super) fn lines(&self, text: &[u8]) -> u64 {
+        let (Cutter::Plain { delimiter } | Cutter::Quoted { delimiter, .. }) = self;
+        memchr::memchr_iter(*delimiter, text).count() as u64
+    }
+
+    /// Where the last quote is opened in a record that is not whole.
+    pub(super) fn last_opening(&self, record: &[u8]) -> usize {
+        let Cutter::Quoted { delimiter, separator, .. } = self else { return 0 };
+        let (mut state, mut opening) = (State::Start, 0);
+        for (at, byte) in record.iter().enumerate() {
+            if state == State::Start && *byte == QUOTE {
+                opening = at;
+            }
+            state = borders(&[*byte], *delimiter, *separator, state, |_| ());
+        }
+        opening
+    }
+
     /// How many records a whole block has, empty ones among them.
     pub(super) fn count(&self, text: &[u8]) -> u64 {
         match self {

@@ -93,6 +93,14 @@ pub enum KeysError {
         /// Those in its first row.
         have: Vec<String>,
     },
+    /// A table that ends within quotes: all behind the opening one would be one value.
+    #[error("{} has a quote in line {line} that is never closed", path.display())]
+    OpenQuote {
+        /// Which input.
+        path: PathBuf,
+        /// The line in which the quote is opened, from 1. Line ends within quotes count too.
+        line: u64,
+    },
     /// Somebody asked for it to stop.
     #[error("interrupted")]
     Cancelled,
@@ -136,6 +144,7 @@ impl KeysError {
             | KeysError::Read { path, .. }
             | KeysError::Damaged { path, .. }
             | KeysError::NoColumn { path, .. }
+            | KeysError::OpenQuote { path, .. }
             | KeysError::Memory { path, .. } => Some(path),
             KeysError::Cancelled | KeysError::Worker => None,
         }

@@ -79,7 +79,7 @@ impl Input {
         let path = || self.path().to_owned();
         let opened = match self {
             Input::Stdin => stdin(),
-            Input::File(path) => File::open(path),
+            Input::File(path) => open_at_once(path),
         };
         let file = opened.map_err(|error| KeysError::Open { path: path(), error })?;
         let data = file.metadata().map_err(|error| KeysError::Open { path: path(), error })?;
@@ -124,6 +124,26 @@ impl Input {
             Some(what) => Err(KeysError::Binary { path: path(), what, inside }),
         }
     }
+}
+
+/// Open a file. Opening a named pipe would wait for somebody to write to it and could not be told
+/// to stop: it is opened at once, and the wait for its first bytes does both.
+///
+/// Only Linux tells a pipe that nobody has opened yet from one whose writers have gone: the poll
+/// of the former goes on waiting.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn open_at_once(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+    if !path.metadata()?.file_type().is_fifo() {
+        return File::open(path);
+    }
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    File::options().read(true).custom_flags(flags).open(path)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn open_at_once(path: &Path) -> io::Result<File> {
+    File::open(path)
 }
 
 /// What a failure to decompress means.

@@ -135,6 +135,8 @@ struct Open<'a> {
     cutter: Cutter,
     /// The start of a record whose end is still to be read.
     carry: Vec<u8>,
+    /// Lines of a table that were handed over.
+    lines: u64,
     place: Place,
 }
 
@@ -190,6 +192,7 @@ impl<'a> Source<'a> {
                     spans,
                     cutter,
                     carry: Vec::new(),
+                    lines: 0,
                     place: Place { input: self.next_input - 1, first: true, ..Place::default() },
                 });
             }
@@ -227,7 +230,7 @@ impl Open<'_> {
     /// Fill `text` with whole records: about a block of them, one at the least. `false` at the
     /// end of the input, whose last record may lack its delimiter.
     fn fill(&mut self, text: &mut Text, block_bytes: usize) -> Result<bool, KeysError> {
-        let Open { stream, cutter, carry, .. } = self;
+        let Open { stream, cutter, carry, lines, .. } = self;
         let no_memory = |bytes| KeysError::Memory { path: stream.path.clone(), bytes };
         text.set(carry, block_bytes).map_err(no_memory)?;
         carry.clear();
@@ -243,17 +246,30 @@ impl Open<'_> {
                 .read(&mut text.buffer[text.used..])
                 .map_err(|error| stream.trouble(error))?;
             text.used += read;
-            if read == 0 {
+            let is_end = read == 0;
+            if is_end && matches!(cutter, Cutter::Plain { .. }) {
                 return Ok(false);
             }
-            if text.used < text.buffer.len() && !stream.waits {
+            if !is_end && text.used < text.buffer.len() && !stream.waits {
                 continue;
             }
             let border = cutter.last_border(&text.buffer[searched..text.used]);
+            if is_end && !cutter.is_in_quotes() {
+                return Ok(false);
+            }
             if let Some(border) = border.map(|at| searched + at) {
                 carry.extend_from_slice(&text.buffer[border..text.used]);
                 text.used = border;
+                if matches!(cutter, Cutter::Quoted { .. }) {
+                    *lines += cutter.lines(text.bytes());
+                }
                 return Ok(true);
+            }
+            if is_end {
+                // All of it is one record that is not whole.
+                let before = &text.bytes()[..cutter.last_opening(text.bytes())];
+                let line = *lines + cutter.lines(before) + 1;
+                return Err(KeysError::OpenQuote { path: stream.path.clone(), line });
             }
             searched = text.used;
         }

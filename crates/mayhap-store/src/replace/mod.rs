@@ -16,6 +16,7 @@ use crate::magic;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What may be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,16 +166,59 @@ fn metadata(path: &Path) -> Result<Option<Metadata>, ReplaceError> {
 /// A pipe or a device of this name, opened for writing: such a thing is written to as it is, never
 /// replaced. `None` where the name is free or that of a regular file. Links are followed by the
 /// system: those of `/proc/self/fd` to a pipe name no path.
+///
+/// A named pipe is waited for until somebody reads it, or until [`stop_waiting`].
 pub fn special_file(path: &Path) -> Result<Option<File>, ReplaceError> {
+    let trouble = |error| ReplaceError::Write { path: path.to_owned(), error };
     match metadata(path)? {
         Some(data) if data.is_dir() => Err(ReplaceError::Directory { path: path.to_owned() }),
-        Some(data) if !data.is_file() => File::options()
-            .write(true)
-            .open(path)
-            .map(Some)
-            .map_err(|error| ReplaceError::Write { path: path.to_owned(), error }),
+        #[cfg(unix)]
+        Some(data) if std::os::unix::fs::FileTypeExt::is_fifo(&data.file_type()) => {
+            while !STOP_WAITING.load(Relaxed) {
+                if let Some(pipe) = open_pipe(path).map_err(trouble)? {
+                    return Ok(Some(pipe));
+                }
+                std::thread::sleep(PATIENCE);
+            }
+            Err(ReplaceError::Cancelled)
+        }
+        Some(data) if !data.is_file() => {
+            File::options().write(true).open(path).map(Some).map_err(trouble)
+        }
         _ => Ok(None),
     }
+}
+
+/// How often a pipe that nobody reads is looked at.
+#[cfg(unix)]
+const PATIENCE: std::time::Duration = std::time::Duration::from_millis(50);
+
+static STOP_WAITING: AtomicBool = AtomicBool::new(false);
+
+/// Have nobody in this process wait any longer, now or later, for a named pipe to be read: what
+/// was to be written to it ends with [`Cancelled`](ReplaceError::Cancelled). Safe in a signal
+/// handler.
+pub fn stop_waiting() {
+    STOP_WAITING.store(true, Relaxed);
+}
+
+/// A named pipe opened for writing; `None` where nobody reads it yet. To wait for that in the
+/// system could not be told to stop.
+#[cfg(unix)]
+fn open_pipe(path: &Path) -> io::Result<Option<File>> {
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let pipe = match File::options().write(true).custom_flags(flags).open(path) {
+        Ok(pipe) => pipe,
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    // What is written does wait for the reader.
+    fcntl_setfl(&pipe, fcntl_getfl(&pipe)? - OFlags::NONBLOCK)?;
+    Ok(Some(pipe))
 }
 
 /// The file a name stands for, however many links lead to it, be it there or not.
@@ -236,6 +280,9 @@ pub enum ReplaceError {
         /// What the system said.
         error: io::Error,
     },
+    /// Somebody asked for the wait for a reader to end.
+    #[error("interrupted")]
+    Cancelled,
     /// The new file has its name, and the directory cannot be synced: after a power cut the old
     /// file may be back.
     #[error("{} is written, but its directory cannot be synced: {error}", path.display())]

@@ -73,6 +73,19 @@ impl Dedup {
     /// How many lines to make room for: as the flags say, or as a first reading tells.
     pub(super) fn room(&self, reading: &Reading, globals: &Globals) -> anyhow::Result<Room> {
         match (self.window, self.expect) {
+            (Some(Span::Keys(0)), _) => {
+                return Err(refuse(
+                    "--window 0 would remember nothing",
+                    "give a window of at least 1 line",
+                ));
+            }
+            // A window counts what it is told, and is told of a line once for each time it passes.
+            (Some(Span::Keys(_)), _) if self.max_repeat > 1 => {
+                return Err(refuse(
+                    "--window of a number of lines does not go with --max-repeat",
+                    "use a window of time (--window 1h -n LINES), or leave out --max-repeat",
+                ));
+            }
             (Some(Span::Keys(keys)), None) => return Ok(Room::Counted(keys)),
             (Some(Span::Keys(_)), Some(_)) => {
                 return Err(refuse(
