@@ -14,6 +14,7 @@ mod writer;
 
 use crate::SeenError;
 use crate::backend::{Backend, Change, Clock, Visit, system_clock};
+use crate::call::{check_owner, decoded};
 use crate::list::{Deed, List};
 use crate::policy::{Policy, PolicyFields, Seconds};
 use crate::record::{self, RecordError};
@@ -188,6 +189,13 @@ impl Embedded {
         Ok(self.submit(Work::Sweep)?.count)
     }
 
+    fn check_owners<'a>(
+        &self,
+        owners: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<(), SeenError> {
+        owners.into_iter().try_for_each(|owner| check_owner(&self.policy, owner))
+    }
+
     fn submit(&self, work: Work) -> Result<Reply, SeenError> {
         let gone = || SeenError::Away { what: "the writer of the file has ended".to_owned() };
         let read_only =
@@ -227,6 +235,7 @@ impl Backend for Embedded {
 
     fn read(&self, owners: &[&[u8]]) -> Result<Vec<View>, SeenError> {
         let now = self.now();
+        self.check_owners(owners.iter().copied())?;
         self.file.check_gone()?;
         let mut views = Vec::with_capacity(owners.len());
         for owner in owners {
@@ -254,6 +263,7 @@ impl Backend for Embedded {
     }
 
     fn change(&self, changes: &[Change<'_>]) -> Result<Vec<Vec<bool>>, SeenError> {
+        self.check_owners(changes.iter().map(|change| change.owner))?;
         let own = |change: &Change<'_>| OwnedChange {
             owner: change.owner.to_vec(),
             deed: change.deed.clone(),
@@ -263,10 +273,15 @@ impl Backend for Embedded {
     }
 
     fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
+        self.check_owners([owner])?;
         Ok(self.submit(Work::Forget(owner.to_vec()))?.count > 0)
     }
 
-    fn merge(&self, lists: Vec<(&[u8], List)>) -> Result<(), SeenError> {
+    fn merge(&self, exported: &[(&[u8], &[u8])]) -> Result<(), SeenError> {
+        let lists = decoded(&self.policy, exported, self.now())?;
+        if lists.is_empty() {
+            return Ok(());
+        }
         let lists = lists.into_iter().map(|(owner, list)| (owner.to_vec(), list)).collect();
         self.submit(Work::Merge(lists)).map(drop)
     }

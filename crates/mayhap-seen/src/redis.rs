@@ -16,7 +16,7 @@ mod tasks;
 
 use crate::SeenError;
 use crate::backend::{Backend, Change, Clock, Visit};
-use crate::list::List;
+use crate::call::decoded;
 use crate::policy::{Policy, PolicyFields, Seconds};
 use crate::view::View;
 use changing::Changing;
@@ -261,9 +261,13 @@ impl Backend for Redis {
         Ok(forgotten)
     }
 
-    fn merge(&self, mut lists: Vec<(&[u8], List)>) -> Result<(), SeenError> {
+    fn merge(&self, exported: &[(&[u8], &[u8])]) -> Result<(), SeenError> {
         let (reading, writing) = (self.reading(), self.writing());
         let plan = self.plan(true, writing)?;
+        let mut lists = decoded(&plan.policy, exported, self.now())?;
+        if lists.is_empty() {
+            return Ok(());
+        }
         plan.check_owners(lists.iter().map(|(owner, _)| *owner))?;
         let mut unacknowledged = None;
         for failures in 0..plan::TRIES {

@@ -6,10 +6,9 @@ use super::learned::Learned;
 use super::plan::{Plan, TRIES, pause};
 use super::{Options, Wait, acknowledged, error};
 use crate::SeenError;
-use crate::call::{Call, check_owner, hash_ids};
+use crate::call::{Call, check, decoded, hash_ids};
 use crate::list::{Deed, Explanation};
 use crate::policy::{Policy, Seconds};
-use crate::record;
 use crate::seen::{owners, taken, unseen_in};
 use crate::view::View;
 use mayhap_redis::{AsyncRouter, RequestOptions};
@@ -169,7 +168,6 @@ impl AsyncSeen {
     pub async fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
         let how = self.writing();
         let plan = self.plan(false, how).await?;
-        check_owner(&plan.policy, owner)?;
         plan.check_owners([owner])?;
         let answer = self.router.call(&[plan.forgetting(owner)], how).await.map_err(error)?;
         let forgotten = plan.forgotten(&answer.replies)?;
@@ -191,15 +189,12 @@ impl AsyncSeen {
     pub async fn import(&self, owner: &[u8], bytes: &[u8]) -> Result<(), SeenError> {
         let (reading, writing) = (self.reading(), self.writing());
         let plan = self.plan(true, writing).await?;
-        check_owner(&plan.policy, owner)?;
         plan.check_owners([owner])?;
         let now = self.learned.now();
-        let (list, _) = record::decode(bytes, &plan.policy, now)
-            .map_err(|error| SeenError::record(owner, error))?;
-        if list.is_empty() {
+        let lists = decoded(&plan.policy, &[(owner, bytes)], now)?;
+        if lists.is_empty() {
             return Ok(());
         }
-        let lists = [(owner, list)];
         for failures in 0..TRIES {
             if failures > 0 {
                 tokio::time::sleep(pause(failures)).await;
@@ -217,7 +212,6 @@ impl AsyncSeen {
     async fn view(&self, owner: &[u8]) -> Result<View, SeenError> {
         let how = self.reading();
         let plan = self.plan(false, how).await?;
-        check_owner(&plan.policy, owner)?;
         Ok(self.read(&[owner], &plan, how).await?.pop().unwrap_or_default())
     }
 
@@ -252,8 +246,11 @@ impl AsyncSeen {
     ) -> Result<(Vec<Call<'a>>, Option<Arc<Plan>>), SeenError> {
         let plan = self.open_if_away(self.plan(true, how).await)?;
         let policy = plan.as_ref().map_or(Policy::default(), |plan| plan.policy);
-        let calls: Result<_, _> =
-            asked.iter().map(|(owner, ids)| Call::new(&policy, owner, ids)).collect();
+        let call = |(owner, ids): &(&'a [u8], &'a [I])| {
+            check(&policy, owner, ids)?;
+            Call::new(owner, ids)
+        };
+        let calls: Result<_, _> = asked.iter().map(call).collect();
         Ok((calls?, plan))
     }
 

@@ -192,6 +192,45 @@ fn a_server_that_drips_holds_nobody_longer_than_the_timeout() {
     all_are_away(&seen, "user", port);
 }
 
+/// What a program learns at its first call is a part of that call.
+#[test]
+fn the_first_call_has_one_deadline_too() {
+    let Some(server) = Server::start(&[]) else { return };
+    let direct = open(&server.url());
+    direct.mark(b"user", &["a"]).unwrap();
+    let exported = direct.export(b"user").unwrap().unwrap();
+    let proxy = Proxy::to(server.port);
+    let url = format!("redis://127.0.0.1:{}?timeout=2", proxy.port);
+    type First<'a> = &'a (dyn Fn(&Seen<Redis>) -> Result<(), SeenError> + Sync);
+    let calls: [(&str, First<'_>); 7] = [
+        ("unseen", &|seen| seen.unseen(b"user", &["a"]).map(drop)),
+        ("mark", &|seen| seen.mark(b"user", &["a"]).map(drop)),
+        ("offer", &|seen| seen.offer(b"user", &["a"], 60).map(drop)),
+        ("forget", &|seen| seen.forget(b"user").map(drop)),
+        ("explain", &|seen| seen.explain(b"user", b"a").map(drop)),
+        ("stats_of", &|seen| seen.stats_of(b"user").map(drop)),
+        ("import", &|seen| seen.import(b"user", &exported)),
+    ];
+    // Scripts are taught before, so that nothing has to be asked twice.
+    for (_, call) in calls {
+        call(&open(&url)).unwrap();
+    }
+    // Two replies are more than there is time for; one is not.
+    proxy.slow_down(1500);
+    std::thread::scope(|scope| {
+        for (name, call) in calls {
+            let url = &url;
+            scope.spawn(move || {
+                let start = Instant::now();
+                let answer = call(&open(url));
+                let took = start.elapsed();
+                assert!(matches!(answer, Err(SeenError::Away { .. })), "{name}: {answer:?}");
+                assert!(took < Duration::from_millis(2900), "{name} took {took:?}");
+            });
+        }
+    });
+}
+
 /// The reply to a change is lost: nobody may be told that its ids were seen before.
 #[test]
 fn a_reply_that_is_cut_off_loses_no_ids() {
