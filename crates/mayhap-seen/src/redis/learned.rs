@@ -21,7 +21,9 @@ use std::time::{Duration, Instant};
 /// Where an owner of this name would have a list, the policy is.
 pub(super) const POLICY: &[u8] = b"mayhap-seen:policy";
 /// How long what was learned is believed.
-const FRESH: Duration = Duration::from_secs(60);
+pub(super) const FRESH: Duration = Duration::from_secs(60);
+/// When to ask again, where nobody answered: what was learned counts until then.
+const AGAIN: Duration = Duration::from_secs(5);
 
 /// The policy, stored as ARGV[1] if there is none, and the time.
 static LEARN: Script = Script::new(
@@ -49,6 +51,7 @@ pub(super) struct Learned {
     plan: Plan,
     asked: PolicyFields,
     clock: Option<Clock>,
+    fresh: Duration,
     state: RwLock<Option<State>>,
 }
 
@@ -56,23 +59,40 @@ pub(super) struct Learned {
 struct State {
     plan: Arc<Plan>,
     is_stored: bool,
-    at: Instant,
+    /// When to ask again.
+    until: Instant,
     /// The server's time, and when it was that.
     time: Option<(Seconds, Instant)>,
 }
 
 impl Learned {
-    pub fn new(plan: Plan, asked: PolicyFields, clock: Option<Clock>) -> Learned {
-        Learned { plan, asked, clock, state: RwLock::default() }
+    pub fn new(plan: Plan, asked: PolicyFields, clock: Option<Clock>, fresh: Duration) -> Learned {
+        Learned { plan, asked, clock, fresh, state: RwLock::default() }
     }
 
     /// How lists are kept, if that is known well enough: whoever writes must have stored it.
     pub fn plan(&self, writes: bool) -> Option<Arc<Plan>> {
+        self.known(writes, |state| Instant::now() < state.until)
+    }
+
+    /// The same, however long ago it was learned.
+    pub fn old_plan(&self, writes: bool) -> Option<Arc<Plan>> {
+        self.known(writes, |_| true)
+    }
+
+    fn known(&self, writes: bool, and: impl Fn(&State) -> bool) -> Option<Arc<Plan>> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        let known = |state: &&State| {
-            state.at.elapsed() < FRESH && (!writes || (state.is_stored && state.time.is_some()))
-        };
+        let known =
+            |state: &&State| and(state) && (!writes || (state.is_stored && state.time.is_some()));
         state.as_ref().filter(known).map(|state| state.plan.clone())
+    }
+
+    /// Nobody answered: go on with what is known, and ask again a little later.
+    pub fn put_off(&self) {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(state) = state.as_mut() {
+            state.until = Instant::now() + AGAIN.min(self.fresh);
+        }
     }
 
     /// What to ask otherwise.
@@ -106,7 +126,8 @@ impl Learned {
         let before = state.as_ref().and_then(|state| state.time);
         let plan = Arc::new(Plan { policy, ..self.plan.clone() });
         let time = time.map(|time| (time, now)).or(before);
-        *state = Some(State { plan: plan.clone(), is_stored: stored.is_some(), at: now, time });
+        let (is_stored, until) = (stored.is_some(), now + self.fresh);
+        *state = Some(State { plan: plan.clone(), is_stored, until, time });
         Ok(plan)
     }
 

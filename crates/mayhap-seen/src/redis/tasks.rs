@@ -34,6 +34,7 @@ pub struct AsyncSeen {
     router: AsyncRouter,
     learned: Arc<Learned>,
     wait: Option<Wait>,
+    hasty: RequestOptions,
     fail_open: bool,
     failures: Arc<AtomicU64>,
     folds: Arc<Folds>,
@@ -48,9 +49,10 @@ impl AsyncSeen {
     /// The same with a say in how.
     pub async fn open_with(options: Options) -> Result<AsyncSeen, SeenError> {
         let (learned, wait) = (Arc::new(options.learned()), options.wait);
+        let hasty = options.hasty();
         let router = AsyncRouter::new(options.address);
         let (failures, folds) = (Arc::default(), Arc::default());
-        Ok(AsyncSeen { router, learned, wait, fail_open: false, failures, folds })
+        Ok(AsyncSeen { router, learned, wait, hasty, fail_open: false, failures, folds })
     }
 
     /// When the server cannot be reached now, show rather than hide: nothing counts as seen and
@@ -86,7 +88,22 @@ impl AsyncSeen {
         if let Some(plan) = self.learned.plan(writes) {
             return Ok(plan);
         }
-        let how = how.repeatable(true).with_wait(None);
+        let old = self.learned.old_plan(writes);
+        let how = match old {
+            // Whoever can go on without an answer does not wait for it long.
+            Some(_) => self.hasty.starting_now(),
+            None => how.repeatable(true).with_wait(None),
+        };
+        match (self.learn(writes, how).await, old) {
+            (Err(SeenError::Away { .. }), Some(old)) => {
+                self.learned.put_off();
+                Ok(old)
+            }
+            (learned, _) => learned,
+        }
+    }
+
+    async fn learn(&self, writes: bool, how: RequestOptions) -> Result<Arc<Plan>, SeenError> {
         let asked = self.router.ask(&[self.learned.question(writes)?], how).await.map_err(error);
         let reply = match asked.map(|replies| replies.into_iter().next()) {
             Ok(Some(Err(_))) | Err(SeenError::Refused { .. }) if !writes => {
@@ -280,7 +297,7 @@ impl AsyncSeen {
                         _ = self.router.ask(&changing.undo(), how.with_wait(None)).await;
                         return Err(error);
                     }
-                    unacknowledged = answer.unacknowledged;
+                    unacknowledged = unacknowledged.or(answer.unacknowledged);
                 }
                 Err(link) => return self.open_if_away(Err(error(link))),
             }

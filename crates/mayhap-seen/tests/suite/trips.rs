@@ -68,7 +68,9 @@ fn a_first_mark_is_two_scripts() {
         line.unwrap().split(',').next().unwrap().parse().unwrap()
     };
     let before = scripts(&mut redis);
-    Seen::new(Redis::open(&server.url()).unwrap()).mark(b"user", &["b"]).unwrap();
+    // Where none is stored yet.
+    let url = format!("{}?prefix=other:", server.url());
+    Seen::new(Redis::open(&url).unwrap()).mark(b"user", &["b"]).unwrap();
     assert_eq!(scripts(&mut redis) - before, 2);
 }
 
