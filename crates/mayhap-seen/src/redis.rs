@@ -213,9 +213,10 @@ impl Redis {
         let reply = match asked.map(|replies| replies.into_iter().next()) {
             Ok(Some(Err(_))) | Err(SeenError::Refused { .. }) if !writes => {
                 let plain = self.learned.plain_question();
-                self.router.ask(&[plain], how).map_err(error)?.into_iter().next()
+                let asked = self.router.ask(&[plain], how).map_err(error);
+                asked.map_err(|error| self.learned.explained(error))?.into_iter().next()
             }
-            reply => reply?,
+            reply => reply.map_err(|error| self.learned.explained(error))?,
         };
         self.learned.answer(reply)
     }
@@ -233,7 +234,8 @@ impl Backend for Redis {
                 std::thread::sleep(plan::pause(failures));
             }
             let asked = self.router.ask(&[self.learned.plain_question()], reading);
-            let reply = asked.map_err(error)?.into_iter().next();
+            let asked = asked.map_err(error).map_err(|error| self.learned.explained(error));
+            let reply = asked?.into_iter().next();
             let (request, policy) = self.learned.changing(reply, fields)?;
             let answer = self.router.call(&[request], writing).map_err(error)?;
             if self.learned.changed(&answer.replies)? {

@@ -224,7 +224,7 @@ pub(super) fn bytes(owner: &[u8], reply: Reply) -> Result<Option<Vec<u8>>, SeenE
     }
 }
 
-const ANOTHER_TYPE: &str =
+pub(super) const ANOTHER_TYPE: &str =
     "; the key holds another type: is it the other layout (layout=list or layout=compact)?";
 
 pub(super) fn refused(owner: &[u8], why: &str) -> SeenError {

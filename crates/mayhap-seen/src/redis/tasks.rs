@@ -108,9 +108,10 @@ impl AsyncSeen {
         let reply = match asked.map(|replies| replies.into_iter().next()) {
             Ok(Some(Err(_))) | Err(SeenError::Refused { .. }) if !writes => {
                 let plain = self.learned.plain_question();
-                self.router.ask(&[plain], how).await.map_err(error)?.into_iter().next()
+                let asked = self.router.ask(&[plain], how).await.map_err(error);
+                asked.map_err(|error| self.learned.explained(error))?.into_iter().next()
             }
-            reply => reply?,
+            reply => reply.map_err(|error| self.learned.explained(error))?,
         };
         self.learned.answer(reply)
     }
