@@ -4,6 +4,7 @@
 //! writer thread (`writer.rs`), which puts those that wait into one transaction: however many
 //! threads mark at once, they share the cost of a sync.
 
+mod damage;
 mod file;
 mod held;
 mod latest;
@@ -145,11 +146,14 @@ impl Embedded {
         let recent = Arc::new(Recent::new(options.cache_bytes / 4));
         let (file, policy) = open_patiently(path.as_ref(), &options)?;
         let (file, latest) = (Arc::new(file), Arc::new(Latest::default()));
-        let db = file.db()?;
-        latest.renew(&db);
+        let sample = file.told(|| {
+            let db = file.db()?;
+            latest.renew(&db);
+            Ok(stored_sample(&db))
+        })?;
         let steady = match &options.clock {
             Some(_) => None,
-            None => Some(Arc::new(Steady::new(system_clock(), stored_sample(&db)))),
+            None => Some(Arc::new(Steady::new(system_clock(), sample))),
         };
         let clock: Clock = match (&steady, options.clock) {
             (_, Some(clock)) => clock,
@@ -159,7 +163,6 @@ impl Embedded {
             }
             (None, None) => system_clock(),
         };
-        drop(db);
         if options.read_only {
             return Ok(Embedded { file, latest, recent, policy, clock, jobs: None, writer: None });
         }
@@ -214,7 +217,10 @@ impl Drop for Embedded {
         if let Some(writer) = self.writer.take() {
             _ = writer.join();
         }
-        self.latest.close();
+        _ = self.file.told(|| {
+            self.latest.close();
+            Ok(())
+        });
     }
 }
 
@@ -246,18 +252,16 @@ impl Backend for Embedded {
                 }
                 Found::Nothing(commits) => commits,
             };
-            let snapshot = match self.latest.snapshot() {
-                Some(snapshot) => snapshot,
-                None => Arc::new(Snapshot::open(&*self.file.db()?)?),
-            };
-            views.push(match snapshot.read(owner)? {
-                Some(record) => {
-                    let list = list(owner, record.bytes(), &self.policy, now)?;
-                    self.recent.keep(owner, record.bytes(), commits);
-                    View::List(list)
-                }
-                None => View::default(),
-            });
+            views.push(self.file.told(|| {
+                let snapshot = match self.latest.snapshot() {
+                    Some(snapshot) => snapshot,
+                    None => Arc::new(Snapshot::open(&*self.file.db()?)?),
+                };
+                let Some(record) = snapshot.read(owner)? else { return Ok(View::default()) };
+                let list = list(owner, record.bytes(), &self.policy, now)?;
+                self.recent.keep(owner, record.bytes(), commits);
+                Ok(View::List(list))
+            })?);
         }
         Ok(views)
     }
@@ -289,11 +293,13 @@ impl Backend for Embedded {
     fn each(&self, visit: &mut Visit<'_>) -> Result<(), SeenError> {
         let now = self.now();
         // A snapshot of its own: this may take a while.
-        let snapshot = Snapshot::open(&*self.file.db()?)?;
-        for entry in snapshot.lists.iter().map_err(away)? {
+        let snapshot = self.file.told(|| Snapshot::open(&*self.file.db()?))?;
+        let mut entries = self.file.told(|| snapshot.lists.iter().map_err(away))?;
+        // The visitor's own panics are its own affair.
+        while let Some(entry) = self.file.told(|| Ok(entries.next()))? {
             let (owner, first) = entry.map_err(away)?;
             let owner = owner.value();
-            let record = records::join(first, snapshot.chunks.as_ref(), owner);
+            let record = self.file.told(|| records::join(first, snapshot.chunks.as_ref(), owner));
             let (list, bytes) = match record {
                 Ok(record) => {
                     let bytes = record.bytes();
