@@ -1,7 +1,7 @@
 //! What a store of lists must be able to do. Everything else is decided before or after.
 
 use crate::SeenError;
-use crate::list::{Deed, List};
+use crate::list::Deed;
 use crate::policy::{Policy, PolicyFields, Seconds};
 use crate::view::View;
 use mayhap::Hash;
@@ -33,7 +33,8 @@ pub struct Change<'a> {
 
 /// Keeps lists. [`Seen`](crate::Seen) is the door to use.
 ///
-/// Each change is atomic: of two at once, one comes after the other and sees what it did.
+/// Each change is atomic: of two at once, one comes after the other and sees what it did. Owners
+/// that the policy does not allow are refused ([`SeenError::Owner`]) before anything is done.
 pub trait Backend: Send + Sync {
     /// By which rules lists live here. The store is asked, where it is not known yet.
     fn policy(&self) -> Result<Policy, SeenError>;
@@ -55,8 +56,9 @@ pub trait Backend: Send + Sync {
     /// Forget an owner; true if there was something to forget.
     fn forget(&self, owner: &[u8]) -> Result<bool, SeenError>;
 
-    /// Remember also what these lists of these owners remember.
-    fn merge(&self, lists: Vec<(&[u8], List)>) -> Result<(), SeenError>;
+    /// Remember also what these records of these owners remember. If one of them cannot be read,
+    /// nothing is done.
+    fn merge(&self, exported: &[(&[u8], &[u8])]) -> Result<(), SeenError>;
 
     /// Visit all owners, with the bytes that each list takes. What is not a list, or one that
     /// cannot be read, is visited as the error it is.
@@ -96,8 +98,8 @@ impl<B: Backend + ?Sized> Backend for Box<B> {
         (**self).forget(owner)
     }
 
-    fn merge(&self, lists: Vec<(&[u8], List)>) -> Result<(), SeenError> {
-        (**self).merge(lists)
+    fn merge(&self, exported: &[(&[u8], &[u8])]) -> Result<(), SeenError> {
+        (**self).merge(exported)
     }
 
     fn each(&self, visit: &mut Visit<'_>) -> Result<(), SeenError> {

@@ -2,8 +2,9 @@
 
 use crate::SeenError;
 use crate::backend::Change;
-use crate::list::{Deed, FEW};
-use crate::policy::Policy;
+use crate::list::{Deed, FEW, List};
+use crate::policy::{Policy, Seconds};
+use crate::record;
 use crate::view::View;
 use mayhap::{Hash, Native, Scheme};
 use std::collections::HashSet;
@@ -80,12 +81,9 @@ pub(crate) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    pub fn new<I: AsRef<[u8]>>(
-        policy: &Policy,
-        owner: &'a [u8],
-        ids: &'a [I],
-    ) -> Result<Call<'a>, SeenError> {
-        check(policy, owner, ids)?;
+    /// The owner is checked by whoever knows the policy.
+    pub fn new<I: AsRef<[u8]>>(owner: &'a [u8], ids: &'a [I]) -> Result<Call<'a>, SeenError> {
+        check_ids(ids)?;
         Ok(Call {
             owner,
             ids: ids.iter().map(AsRef::as_ref).collect(),
@@ -112,12 +110,36 @@ impl<'a> Call<'a> {
 }
 
 /// Whether this is a call at all.
+#[cfg(feature = "async")]
 pub(crate) fn check<I>(policy: &Policy, owner: &[u8], ids: &[I]) -> Result<(), SeenError> {
     check_owner(policy, owner)?;
+    check_ids(ids)
+}
+
+pub(crate) fn check_ids<I>(ids: &[I]) -> Result<(), SeenError> {
     if ids.is_empty() { Err(SeenError::NoIds) } else { Ok(()) }
 }
 
 pub(crate) fn check_owner(policy: &Policy, owner: &[u8]) -> Result<(), SeenError> {
     let (got, need) = (owner.len(), policy.owner_bytes());
     if got < need { Err(SeenError::Owner { got, need }) } else { Ok(()) }
+}
+
+/// Exported records as lists, without those that remember nothing.
+#[cfg(any(feature = "embedded", feature = "redis"))]
+pub(crate) fn decoded<'a>(
+    policy: &Policy,
+    exported: &[(&'a [u8], &[u8])],
+    now: Seconds,
+) -> Result<Vec<(&'a [u8], List)>, SeenError> {
+    let mut lists = Vec::with_capacity(exported.len());
+    for (owner, bytes) in exported {
+        check_owner(policy, owner)?;
+        let decoded = record::decode(bytes, policy, now);
+        let (list, _) = decoded.map_err(|error| SeenError::record(owner, error))?;
+        if !list.is_empty() {
+            lists.push((*owner, list));
+        }
+    }
+    Ok(lists)
 }

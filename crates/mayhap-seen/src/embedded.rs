@@ -4,6 +4,7 @@
 //! writer thread (`writer.rs`), which puts those that wait into one transaction: however many
 //! threads mark at once, they share the cost of a sync.
 
+mod damage;
 mod file;
 mod held;
 mod latest;
@@ -14,6 +15,7 @@ mod writer;
 
 use crate::SeenError;
 use crate::backend::{Backend, Change, Clock, Visit, system_clock};
+use crate::call::{check_owner, decoded};
 use crate::list::{Deed, List};
 use crate::policy::{Policy, PolicyFields, Seconds};
 use crate::record::{self, RecordError};
@@ -144,11 +146,14 @@ impl Embedded {
         let recent = Arc::new(Recent::new(options.cache_bytes / 4));
         let (file, policy) = open_patiently(path.as_ref(), &options)?;
         let (file, latest) = (Arc::new(file), Arc::new(Latest::default()));
-        let db = file.db()?;
-        latest.renew(&db);
+        let sample = file.told(|| {
+            let db = file.db()?;
+            latest.renew(&db);
+            Ok(stored_sample(&db))
+        })?;
         let steady = match &options.clock {
             Some(_) => None,
-            None => Some(Arc::new(Steady::new(system_clock(), stored_sample(&db)))),
+            None => Some(Arc::new(Steady::new(system_clock(), sample))),
         };
         let clock: Clock = match (&steady, options.clock) {
             (_, Some(clock)) => clock,
@@ -158,7 +163,6 @@ impl Embedded {
             }
             (None, None) => system_clock(),
         };
-        drop(db);
         if options.read_only {
             return Ok(Embedded { file, latest, recent, policy, clock, jobs: None, writer: None });
         }
@@ -188,6 +192,13 @@ impl Embedded {
         Ok(self.submit(Work::Sweep)?.count)
     }
 
+    fn check_owners<'a>(
+        &self,
+        owners: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<(), SeenError> {
+        owners.into_iter().try_for_each(|owner| check_owner(&self.policy, owner))
+    }
+
     fn submit(&self, work: Work) -> Result<Reply, SeenError> {
         let gone = || SeenError::Away { what: "the writer of the file has ended".to_owned() };
         let read_only =
@@ -206,7 +217,10 @@ impl Drop for Embedded {
         if let Some(writer) = self.writer.take() {
             _ = writer.join();
         }
-        self.latest.close();
+        _ = self.file.told(|| {
+            self.latest.close();
+            Ok(())
+        });
     }
 }
 
@@ -227,6 +241,7 @@ impl Backend for Embedded {
 
     fn read(&self, owners: &[&[u8]]) -> Result<Vec<View>, SeenError> {
         let now = self.now();
+        self.check_owners(owners.iter().copied())?;
         self.file.check_gone()?;
         let mut views = Vec::with_capacity(owners.len());
         for owner in owners {
@@ -237,23 +252,22 @@ impl Backend for Embedded {
                 }
                 Found::Nothing(commits) => commits,
             };
-            let snapshot = match self.latest.snapshot() {
-                Some(snapshot) => snapshot,
-                None => Arc::new(Snapshot::open(&*self.file.db()?)?),
-            };
-            views.push(match snapshot.read(owner)? {
-                Some(record) => {
-                    let list = list(owner, record.bytes(), &self.policy, now)?;
-                    self.recent.keep(owner, record.bytes(), commits);
-                    View::List(list)
-                }
-                None => View::default(),
-            });
+            views.push(self.file.told(|| {
+                let snapshot = match self.latest.snapshot() {
+                    Some(snapshot) => snapshot,
+                    None => Arc::new(Snapshot::open(&*self.file.db()?)?),
+                };
+                let Some(record) = snapshot.read(owner)? else { return Ok(View::default()) };
+                let list = list(owner, record.bytes(), &self.policy, now)?;
+                self.recent.keep(owner, record.bytes(), commits);
+                Ok(View::List(list))
+            })?);
         }
         Ok(views)
     }
 
     fn change(&self, changes: &[Change<'_>]) -> Result<Vec<Vec<bool>>, SeenError> {
+        self.check_owners(changes.iter().map(|change| change.owner))?;
         let own = |change: &Change<'_>| OwnedChange {
             owner: change.owner.to_vec(),
             deed: change.deed.clone(),
@@ -263,10 +277,15 @@ impl Backend for Embedded {
     }
 
     fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
+        self.check_owners([owner])?;
         Ok(self.submit(Work::Forget(owner.to_vec()))?.count > 0)
     }
 
-    fn merge(&self, lists: Vec<(&[u8], List)>) -> Result<(), SeenError> {
+    fn merge(&self, exported: &[(&[u8], &[u8])]) -> Result<(), SeenError> {
+        let lists = decoded(&self.policy, exported, self.now())?;
+        if lists.is_empty() {
+            return Ok(());
+        }
         let lists = lists.into_iter().map(|(owner, list)| (owner.to_vec(), list)).collect();
         self.submit(Work::Merge(lists)).map(drop)
     }
@@ -274,11 +293,13 @@ impl Backend for Embedded {
     fn each(&self, visit: &mut Visit<'_>) -> Result<(), SeenError> {
         let now = self.now();
         // A snapshot of its own: this may take a while.
-        let snapshot = Snapshot::open(&*self.file.db()?)?;
-        for entry in snapshot.lists.iter().map_err(away)? {
+        let snapshot = self.file.told(|| Snapshot::open(&*self.file.db()?))?;
+        let mut entries = self.file.told(|| snapshot.lists.iter().map_err(away))?;
+        // The visitor's own panics are its own affair.
+        while let Some(entry) = self.file.told(|| Ok(entries.next()))? {
             let (owner, first) = entry.map_err(away)?;
             let owner = owner.value();
-            let record = records::join(first, snapshot.chunks.as_ref(), owner);
+            let record = self.file.told(|| records::join(first, snapshot.chunks.as_ref(), owner));
             let (list, bytes) = match record {
                 Ok(record) => {
                     let bytes = record.bytes();

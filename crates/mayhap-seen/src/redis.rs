@@ -16,12 +16,12 @@ mod tasks;
 
 use crate::SeenError;
 use crate::backend::{Backend, Change, Clock, Visit};
-use crate::list::List;
+use crate::call::decoded;
 use crate::policy::{Policy, PolicyFields, Seconds};
 use crate::view::View;
 use changing::Changing;
 use folds::Folds;
-use learned::Learned;
+use learned::{FRESH, Learned};
 pub use mayhap_redis::Wait;
 use mayhap_redis::{Address, LinkError, RequestOptions, Router};
 use plan::Plan;
@@ -29,6 +29,9 @@ use std::sync::Arc;
 use std::time::Duration;
 #[cfg(feature = "async")]
 pub use tasks::AsyncSeen;
+
+/// How long a call takes at most where the address does not say.
+const CALL_WITHIN: Duration = Duration::from_secs(5);
 
 /// How lists lie on the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +61,7 @@ pub struct Options {
     policy: PolicyFields,
     clock: Option<Clock>,
     wait: Option<Wait>,
+    fresh: Duration,
 }
 
 impl Options {
@@ -80,7 +84,7 @@ impl Options {
             }
         }
         let policy = PolicyFields::default();
-        Ok(Options { address, layout, prefix, policy, clock: None, wait: None })
+        Ok(Options { address, layout, prefix, policy, clock: None, wait: None, fresh: FRESH })
     }
 
     /// Live by this policy. The first who writes stores it beside the lists; where another is
@@ -103,6 +107,12 @@ impl Options {
     /// they do not in time it is [`SeenError::Unacknowledged`], with the answer all the same.
     pub fn with_wait(self, wait: Wait) -> Options {
         Options { wait: (wait.replicas > 0).then_some(wait), ..self }
+    }
+
+    /// So long a policy that was learned is believed, instead of a minute; then a call asks for it
+    /// anew. Where the server does not answer that, the one that is known counts on.
+    pub fn with_policy_fresh_for(self, fresh: Duration) -> Options {
+        Options { fresh, ..self }
     }
 
     /// So long may a call take in all, instead of what the URL says or five seconds.
@@ -129,7 +139,14 @@ impl Options {
         let (layout, prefix) = (self.layout, self.prefix.clone());
         let is_cluster = self.address.is_cluster();
         let plan = Plan { policy: Policy::default(), layout, prefix, is_cluster };
-        Learned::new(plan, self.policy, self.clock.clone())
+        Learned::new(plan, self.policy, self.clock.clone(), self.fresh)
+    }
+
+    /// How to ask for what can be done without: within a part of a call's time.
+    fn hasty(&self) -> RequestOptions {
+        let whole = self.address.timeout().unwrap_or(CALL_WITHIN);
+        let address = self.address.clone().with_timeout(whole / 4);
+        Router::new(address, Duration::ZERO).how()
     }
 }
 
@@ -144,6 +161,7 @@ pub struct Redis {
     learned: Learned,
     folds: Folds,
     wait: Option<Wait>,
+    hasty: RequestOptions,
 }
 
 impl Redis {
@@ -154,9 +172,9 @@ impl Redis {
 
     /// The same with a say in how.
     pub fn open_with(options: Options) -> Result<Redis, SeenError> {
-        let (learned, wait) = (options.learned(), options.wait);
+        let (learned, wait, hasty) = (options.learned(), options.wait, options.hasty());
         let router = Router::new(options.address, Duration::ZERO);
-        Ok(Redis { router, learned, folds: Folds::default(), wait })
+        Ok(Redis { router, learned, folds: Folds::default(), wait, hasty })
     }
 
     /// How questions are asked from now on.
@@ -175,14 +193,30 @@ impl Redis {
         if let Some(plan) = self.learned.plan(writes) {
             return Ok(plan);
         }
-        let how = how.repeatable(true).with_wait(None);
+        let old = self.learned.old_plan(writes);
+        let how = match old {
+            // Whoever can go on without an answer does not wait for it long.
+            Some(_) => self.hasty.starting_now(),
+            None => how.repeatable(true).with_wait(None),
+        };
+        match (self.learn(writes, how), old) {
+            (Err(SeenError::Away { .. }), Some(old)) => {
+                self.learned.put_off();
+                Ok(old)
+            }
+            (learned, _) => learned,
+        }
+    }
+
+    fn learn(&self, writes: bool, how: RequestOptions) -> Result<Arc<Plan>, SeenError> {
         let asked = self.router.ask(&[self.learned.question(writes)?], how).map_err(error);
         let reply = match asked.map(|replies| replies.into_iter().next()) {
             Ok(Some(Err(_))) | Err(SeenError::Refused { .. }) if !writes => {
                 let plain = self.learned.plain_question();
-                self.router.ask(&[plain], how).map_err(error)?.into_iter().next()
+                let asked = self.router.ask(&[plain], how).map_err(error);
+                asked.map_err(|error| self.learned.explained(error))?.into_iter().next()
             }
-            reply => reply?,
+            reply => reply.map_err(|error| self.learned.explained(error))?,
         };
         self.learned.answer(reply)
     }
@@ -200,7 +234,8 @@ impl Backend for Redis {
                 std::thread::sleep(plan::pause(failures));
             }
             let asked = self.router.ask(&[self.learned.plain_question()], reading);
-            let reply = asked.map_err(error)?.into_iter().next();
+            let asked = asked.map_err(error).map_err(|error| self.learned.explained(error));
+            let reply = asked?.into_iter().next();
             let (request, policy) = self.learned.changing(reply, fields)?;
             let answer = self.router.call(&[request], writing).map_err(error)?;
             if self.learned.changed(&answer.replies)? {
@@ -242,7 +277,7 @@ impl Backend for Redis {
                 _ = self.router.ask(&changing.undo(), how.with_wait(None));
                 return Err(error);
             }
-            unacknowledged = answer.unacknowledged;
+            unacknowledged = unacknowledged.or(answer.unacknowledged);
             changing.pause().into_iter().for_each(std::thread::sleep);
         }
         let (known, folds) = changing.end();
@@ -261,9 +296,13 @@ impl Backend for Redis {
         Ok(forgotten)
     }
 
-    fn merge(&self, mut lists: Vec<(&[u8], List)>) -> Result<(), SeenError> {
+    fn merge(&self, exported: &[(&[u8], &[u8])]) -> Result<(), SeenError> {
         let (reading, writing) = (self.reading(), self.writing());
         let plan = self.plan(true, writing)?;
+        let mut lists = decoded(&plan.policy, exported, self.now())?;
+        if lists.is_empty() {
+            return Ok(());
+        }
         plan.check_owners(lists.iter().map(|(owner, _)| *owner))?;
         let mut unacknowledged = None;
         for failures in 0..plan::TRIES {

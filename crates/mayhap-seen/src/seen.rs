@@ -2,10 +2,9 @@
 
 use crate::SeenError;
 use crate::backend::Backend;
-use crate::call::{self, Call, check_owner, hash_ids};
+use crate::call::{self, Call, check_ids, check_owner, hash_ids};
 use crate::list::{Deed, Explanation};
 use crate::policy::{Policy, PolicyFields, Seconds};
-use crate::record;
 use crate::view::{ListStats, View};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -123,8 +122,9 @@ impl<B: Backend> Seen<B> {
         &self,
         asked: &[(&[u8], &'a [I])],
     ) -> Result<Vec<Vec<&'a I>>, SeenError> {
-        let views = self.policy().and_then(|policy| self.backend.read(&owners(&policy, asked)?));
-        Ok(unseen_in(asked, self.open(views)?))
+        asked.iter().try_for_each(|(_, ids)| check_ids(ids))?;
+        let owners: Vec<&[u8]> = asked.iter().map(|(owner, _)| *owner).collect();
+        Ok(unseen_in(asked, self.open(self.backend.read(&owners))?))
     }
 
     /// The owner has seen these. How many were new?
@@ -137,8 +137,8 @@ impl<B: Backend> Seen<B> {
         &self,
         shown: &[(&[u8], &[I])],
     ) -> Result<Vec<u64>, SeenError> {
-        let (calls, is_away) = self.calls(shown)?;
-        Ok(match self.change(&calls, &Deed::Mark, is_away)? {
+        let calls = calls(shown)?;
+        Ok(match self.change(&calls, &Deed::Mark)? {
             Some(known) => {
                 calls.iter().zip(&known).map(|(call, known)| call.new_ids(known)).collect()
             }
@@ -178,7 +178,6 @@ impl<B: Backend> Seen<B> {
 
     /// Forget all about an owner; true if there was something.
     pub fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
-        check_owner(&self.policy()?, owner)?;
         self.backend.forget(owner)
     }
 
@@ -222,18 +221,7 @@ impl<B: Backend> Seen<B> {
     /// [`import`](Seen::import) for many owners at once: one commit, or one trip there and one back
     /// for all. If any of it cannot be read, nothing is done.
     pub fn import_many(&self, exported: &[(&[u8], &[u8])]) -> Result<(), SeenError> {
-        let policy = self.policy()?;
-        let now = self.backend.now();
-        let mut lists = Vec::with_capacity(exported.len());
-        for (owner, bytes) in exported {
-            check_owner(&policy, owner)?;
-            let (list, _) = record::decode(bytes, &policy, now)
-                .map_err(|error| SeenError::record(owner, error))?;
-            if !list.is_empty() {
-                lists.push((*owner, list));
-            }
-        }
-        if lists.is_empty() { Ok(()) } else { self.backend.merge(lists) }
+        if exported.is_empty() { Ok(()) } else { self.backend.merge(exported) }
     }
 
     /// One owner in numbers; nothing if there is no list.
@@ -274,7 +262,6 @@ impl<B: Backend> Seen<B> {
     }
 
     fn view(&self, owner: &[u8]) -> Result<View, SeenError> {
-        check_owner(&self.policy()?, owner)?;
         Ok(self.backend.read(&[owner])?.pop().unwrap_or_default())
     }
 
@@ -284,34 +271,21 @@ impl<B: Backend> Seen<B> {
         candidates: &'a [I],
         deed: &Deed,
     ) -> Result<Vec<&'a I>, SeenError> {
-        let (calls, is_away) = self.calls(&[(owner, candidates)])?;
-        let known = self.change(&calls, deed, is_away)?;
+        let calls = calls(&[(owner, candidates)])?;
+        let known = self.change(&calls, deed)?;
         Ok(taken(candidates, &calls, known))
     }
 
-    /// The calls, and whether the store is away, which we fail open for.
-    fn calls<'a, I: AsRef<[u8]>>(
-        &self,
-        asked: &[(&'a [u8], &'a [I])],
-    ) -> Result<(Vec<Call<'a>>, bool), SeenError> {
-        let known = self.open(self.policy())?;
-        let policy = known.unwrap_or_default();
-        let calls: Result<_, _> =
-            asked.iter().map(|(owner, ids)| Call::new(&policy, owner, ids)).collect();
-        Ok((calls?, known.is_none()))
-    }
-
-    fn change(
-        &self,
-        calls: &[Call<'_>],
-        deed: &Deed,
-        is_away: bool,
-    ) -> Result<Option<Vec<Vec<bool>>>, SeenError> {
-        if is_away {
-            return Ok(None);
-        }
+    /// Nothing if the store is away, which we fail open for.
+    fn change(&self, calls: &[Call<'_>], deed: &Deed) -> Result<Option<Vec<Vec<bool>>>, SeenError> {
         let changes: Vec<_> = calls.iter().map(|call| call.change(deed.clone())).collect();
-        self.open(self.backend.change(&changes))
+        let known = self.open(self.backend.change(&changes))?;
+        if known.is_none() {
+            // What no policy allows is a caller's bug, whether or not the store is away.
+            let policy = Policy::default();
+            calls.iter().try_for_each(|call| check_owner(&policy, call.owner))?;
+        }
+        Ok(known)
     }
 
     /// Nothing instead of an error, where the store is away and we fail open.
@@ -330,7 +304,12 @@ impl<B: Backend> Seen<B> {
     }
 }
 
+fn calls<'a, I: AsRef<[u8]>>(asked: &[(&'a [u8], &'a [I])]) -> Result<Vec<Call<'a>>, SeenError> {
+    asked.iter().map(|(owner, ids)| Call::new(owner, ids)).collect()
+}
+
 /// Who is asked for, if all of it can be asked.
+#[cfg(feature = "async")]
 pub(crate) fn owners<'a, I>(
     policy: &Policy,
     asked: &[(&'a [u8], &[I])],

@@ -1,6 +1,7 @@
 //! The file of a store: made whole or not at all, opened again after an I/O error, and watched, so
 //! that nothing is acknowledged that goes to a file nobody will find.
 
+use super::damage::told;
 use super::latest::Snapshot;
 use super::{ABOUT, CHUNKS, ENDS, LISTS, away};
 use crate::SeenError;
@@ -66,7 +67,8 @@ impl StoreFile {
             make(path, asked)?;
         }
         let was_empty = fs::metadata(path).is_ok_and(|about| about.len() == 0);
-        let (db, policy) = match open_and_settle(path, cache_bytes, read_only, asked) {
+        let (db, policy) = match told(path, || open_and_settle(path, cache_bytes, read_only, asked))
+        {
             Ok(opened) => opened,
             Err(error) => {
                 if was_empty && !read_only && !matches!(error, SeenError::InUse { .. }) {
@@ -136,6 +138,15 @@ impl StoreFile {
 
     /// After an I/O error redb refuses everything until the file is opened anew.
     pub fn reopen(&self) -> Result<(), SeenError> {
+        self.told(|| self.reopen_now())
+    }
+
+    /// Work on the file, which may find it damaged.
+    pub fn told<T>(&self, work: impl FnOnce() -> Result<T, SeenError>) -> Result<T, SeenError> {
+        told(&self.path, work)
+    }
+
+    fn reopen_now(&self) -> Result<(), SeenError> {
         self.check()?;
         let taken = self.db.write().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut db) = taken {
@@ -157,6 +168,17 @@ impl StoreFile {
         self.committed()?;
         *self.db.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(db));
         Ok(())
+    }
+}
+
+impl Drop for StoreFile {
+    fn drop(&mut self) {
+        // Closing it writes, if it was opened for that.
+        let db = self.db.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        _ = told(&self.path, || {
+            drop(db);
+            Ok(())
+        });
     }
 }
 

@@ -197,8 +197,12 @@ impl Writer {
         }
         let backoff = trouble.backoff;
         // Where redb goes on all the same, nothing has to be opened.
-        if self.file.db().and_then(|db| db.begin_write().map(drop)).is_err() {
-            self.latest.close();
+        let ready = self.file.told(|| self.file.db()?.begin_write().map(drop));
+        if ready.is_err() {
+            _ = self.file.told(|| {
+                self.latest.close();
+                Ok(())
+            });
             if let Err(error) = self.file.reopen() {
                 self.fail(error.clone(), backoff * 2);
                 return Err(error);
@@ -242,7 +246,8 @@ impl Writer {
         durable: bool,
         work: impl for<'t> FnOnce(&mut Tables<'t>) -> Result<T, SeenError>,
     ) -> Result<T, SeenError> {
-        let done = self.file.check().and_then(|()| self.commit(durable, work));
+        let commit = || self.file.told(|| self.commit(durable, work));
+        let done = self.file.check().and_then(|()| commit());
         let done = done.and_then(|done| self.file.committed().map(|()| done));
         match &done {
             Ok(_) if durable => self.unflushed.clear(),
@@ -282,6 +287,12 @@ impl Writer {
     fn change_policy(&mut self, fields: &PolicyFields) -> Result<Reply, SeenError> {
         let refused = |error: crate::PolicyError| SeenError::Refused { what: error.to_string() };
         let policy = fields.apply(&self.policy).map_err(refused)?;
+        self.file.told(|| self.write_policy(&policy))?;
+        self.policy = policy;
+        Ok(Reply { policy: Some(policy), ..Reply::default() })
+    }
+
+    fn write_policy(&self, policy: &Policy) -> Result<(), SeenError> {
         let db = self.file.db()?;
         let txn = db.begin_write()?;
         {
@@ -295,9 +306,7 @@ impl Writer {
         }
         txn.commit().map_err(away)?;
         self.latest.renew(&db);
-        self.file.committed()?;
-        self.policy = policy;
-        Ok(Reply { policy: Some(policy), ..Reply::default() })
+        self.file.committed()
     }
 
     fn sweep_all(&mut self) -> Result<u64, SeenError> {
@@ -314,7 +323,7 @@ impl Writer {
     /// Look at lists whose time may be over: how many were removed, and whether there are more.
     fn sweep(&mut self, durable: bool) -> Result<(u64, bool), SeenError> {
         let now = (self.clock)();
-        if self.is_nothing_due(now)? {
+        if self.file.told(|| self.is_nothing_due(now))? {
             return Ok((0, false));
         }
         let mut due: Vec<(Seconds, Vec<u8>)> = vec![];

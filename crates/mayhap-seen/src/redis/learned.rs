@@ -9,7 +9,7 @@
 //! clock: a machine whose clock is wrong does not make lists older than they are.
 
 use super::compact;
-use super::plan::{Plan, bytes, refused};
+use super::plan::{ANOTHER_TYPE, Plan, bytes, refused};
 use crate::SeenError;
 use crate::backend::{Clock, system_clock};
 use crate::policy::{Policy, PolicyFields, Seconds};
@@ -21,7 +21,9 @@ use std::time::{Duration, Instant};
 /// Where an owner of this name would have a list, the policy is.
 pub(super) const POLICY: &[u8] = b"mayhap-seen:policy";
 /// How long what was learned is believed.
-const FRESH: Duration = Duration::from_secs(60);
+pub(super) const FRESH: Duration = Duration::from_secs(60);
+/// When to ask again, where nobody answered: what was learned counts until then.
+const AGAIN: Duration = Duration::from_secs(5);
 
 /// The policy, stored as ARGV[1] if there is none, and the time.
 static LEARN: Script = Script::new(
@@ -44,11 +46,14 @@ redis.call('SET', KEYS[1], ARGV[2])
 return 1",
 );
 
+const NO_POLICY: &str = "is not a policy";
+
 pub(super) struct Learned {
     /// With whatever policy: its other fields count.
     plan: Plan,
     asked: PolicyFields,
     clock: Option<Clock>,
+    fresh: Duration,
     state: RwLock<Option<State>>,
 }
 
@@ -56,23 +61,40 @@ pub(super) struct Learned {
 struct State {
     plan: Arc<Plan>,
     is_stored: bool,
-    at: Instant,
+    /// When to ask again.
+    until: Instant,
     /// The server's time, and when it was that.
     time: Option<(Seconds, Instant)>,
 }
 
 impl Learned {
-    pub fn new(plan: Plan, asked: PolicyFields, clock: Option<Clock>) -> Learned {
-        Learned { plan, asked, clock, state: RwLock::default() }
+    pub fn new(plan: Plan, asked: PolicyFields, clock: Option<Clock>, fresh: Duration) -> Learned {
+        Learned { plan, asked, clock, fresh, state: RwLock::default() }
     }
 
     /// How lists are kept, if that is known well enough: whoever writes must have stored it.
     pub fn plan(&self, writes: bool) -> Option<Arc<Plan>> {
+        self.known(writes, |state| Instant::now() < state.until)
+    }
+
+    /// The same, however long ago it was learned.
+    pub fn old_plan(&self, writes: bool) -> Option<Arc<Plan>> {
+        self.known(writes, |_| true)
+    }
+
+    fn known(&self, writes: bool, and: impl Fn(&State) -> bool) -> Option<Arc<Plan>> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-        let known = |state: &&State| {
-            state.at.elapsed() < FRESH && (!writes || (state.is_stored && state.time.is_some()))
-        };
+        let known =
+            |state: &&State| and(state) && (!writes || (state.is_stored && state.time.is_some()));
         state.as_ref().filter(known).map(|state| state.plan.clone())
+    }
+
+    /// Nobody answered: go on with what is known, and ask again a little later.
+    pub fn put_off(&self) {
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(state) = state.as_mut() {
+            state.until = Instant::now() + AGAIN.min(self.fresh);
+        }
     }
 
     /// What to ask otherwise.
@@ -91,6 +113,27 @@ impl Learned {
 
     /// What came back for it.
     pub fn answer(&self, reply: Option<Reply>) -> Result<Arc<Plan>, SeenError> {
+        self.believe(reply).map_err(|error| self.explained(error))
+    }
+
+    /// Refusals that are about the key of the policy name it, and tell the way out.
+    pub fn explained(&self, error: SeenError) -> SeenError {
+        let SeenError::Refused { what } = error else { return error };
+        let has = |words: &[&str]| words.iter().any(|word| what.contains(word));
+        let way_out = if has(&["NOPERM", "No permission", "no permission"]) {
+            "this user needs the right to GET it, and to SET it for who writes; if it holds no policy, DEL it and set the policy again"
+        } else if has(&["WRONGTYPE", "wrong kind", "another kind", NO_POLICY]) {
+            "DEL it and set the policy again (`mayhap seen policy`, `Seen::set_policy`)"
+        } else {
+            return SeenError::Refused { what };
+        };
+        let key = self.plan.key(POLICY);
+        let key = String::from_utf8_lossy(&key);
+        let what = what.split(ANOTHER_TYPE).next().unwrap_or(&what);
+        SeenError::Refused { what: format!("the policy's key {key:?}: {what}; {way_out}") }
+    }
+
+    fn believe(&self, reply: Option<Reply>) -> Result<Arc<Plan>, SeenError> {
         let (stored, time) = match reply.unwrap_or(Ok(Value::Nil)) {
             Ok(Value::Array(mut parts)) if parts.len() == 2 => {
                 let time = bytes(POLICY, Ok(parts.pop().unwrap_or(Value::Nil)))?;
@@ -106,7 +149,8 @@ impl Learned {
         let before = state.as_ref().and_then(|state| state.time);
         let plan = Arc::new(Plan { policy, ..self.plan.clone() });
         let time = time.map(|time| (time, now)).or(before);
-        *state = Some(State { plan: plan.clone(), is_stored: stored.is_some(), at: now, time });
+        let (is_stored, until) = (stored.is_some(), now + self.fresh);
+        *state = Some(State { plan: plan.clone(), is_stored, until, time });
         Ok(plan)
     }
 
@@ -127,9 +171,10 @@ impl Learned {
         reply: Option<Reply>,
         fields: &PolicyFields,
     ) -> Result<(Request, Policy), SeenError> {
-        let old = bytes(POLICY, reply.unwrap_or(Ok(Value::Nil)))?;
-        let stored = old.as_ref().map(|text| parse(text)).transpose()?;
-        let before = stored.unwrap_or_default();
+        let old = bytes(POLICY, reply.unwrap_or(Ok(Value::Nil)))
+            .map_err(|error| self.explained(error))?;
+        // What is no policy is replaced by one, which begins with the defaults.
+        let before = old.as_ref().and_then(|text| parse(text).ok()).unwrap_or_default();
         let policy = fields
             .apply(&before)
             .map_err(|error| SeenError::Refused { what: error.to_string() })?;
@@ -143,7 +188,7 @@ impl Learned {
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = None;
         match replies {
             [Ok(Value::Int(done))] => Ok(*done == 1),
-            [Err(why)] => Err(refused(POLICY, why)),
+            [Err(why)] => Err(self.explained(refused(POLICY, why))),
             replies => Err(refused(POLICY, &format!("an unknown answer: {replies:?}"))),
         }
     }
@@ -162,7 +207,6 @@ impl Learned {
 
 fn parse(text: &[u8]) -> Result<Policy, SeenError> {
     let text = String::from_utf8_lossy(text);
-    text.parse().map_err(|error| SeenError::Refused {
-        what: format!("the policy stored beside the lists, {text:?}: {error}"),
-    })
+    text.parse()
+        .map_err(|error| SeenError::Refused { what: format!("{text:?} {NO_POLICY}: {error}") })
 }

@@ -4,6 +4,7 @@ use super::learned::POLICY;
 use super::lists::{self, Standing};
 use super::{Layout, compact};
 use crate::SeenError;
+use crate::call::check_owner;
 use crate::list::List;
 use crate::policy::{Policy, Seconds};
 use crate::record;
@@ -49,15 +50,18 @@ impl Plan {
         key.strip_prefix(self.prefix.as_slice()).filter(|owner| *owner != POLICY)
     }
 
-    /// Refuse the one name that no owner can have.
+    /// Refuse owners whom the policy does not allow, and the one name that none can have.
     pub fn check_owners<'a>(
         &self,
         owners: impl IntoIterator<Item = &'a [u8]>,
     ) -> Result<(), SeenError> {
-        match owners.into_iter().find(|owner| *owner == POLICY) {
-            Some(owner) => Err(refused(owner, "the policy is stored under this name")),
-            None => Ok(()),
+        for owner in owners {
+            check_owner(&self.policy, owner)?;
+            if owner == POLICY {
+                return Err(refused(owner, "the policy is stored under this name"));
+            }
         }
+        Ok(())
     }
 
     /// All our keys, for `SCAN`.
@@ -220,7 +224,7 @@ pub(super) fn bytes(owner: &[u8], reply: Reply) -> Result<Option<Vec<u8>>, SeenE
     }
 }
 
-const ANOTHER_TYPE: &str =
+pub(super) const ANOTHER_TYPE: &str =
     "; the key holds another type: is it the other layout (layout=list or layout=compact)?";
 
 pub(super) fn refused(owner: &[u8], why: &str) -> SeenError {

@@ -6,10 +6,9 @@ use super::learned::Learned;
 use super::plan::{Plan, TRIES, pause};
 use super::{Options, Wait, acknowledged, error};
 use crate::SeenError;
-use crate::call::{Call, check_owner, hash_ids};
+use crate::call::{Call, check, decoded, hash_ids};
 use crate::list::{Deed, Explanation};
 use crate::policy::{Policy, Seconds};
-use crate::record;
 use crate::seen::{owners, taken, unseen_in};
 use crate::view::View;
 use mayhap_redis::{AsyncRouter, RequestOptions};
@@ -35,6 +34,7 @@ pub struct AsyncSeen {
     router: AsyncRouter,
     learned: Arc<Learned>,
     wait: Option<Wait>,
+    hasty: RequestOptions,
     fail_open: bool,
     failures: Arc<AtomicU64>,
     folds: Arc<Folds>,
@@ -49,9 +49,10 @@ impl AsyncSeen {
     /// The same with a say in how.
     pub async fn open_with(options: Options) -> Result<AsyncSeen, SeenError> {
         let (learned, wait) = (Arc::new(options.learned()), options.wait);
+        let hasty = options.hasty();
         let router = AsyncRouter::new(options.address);
         let (failures, folds) = (Arc::default(), Arc::default());
-        Ok(AsyncSeen { router, learned, wait, fail_open: false, failures, folds })
+        Ok(AsyncSeen { router, learned, wait, hasty, fail_open: false, failures, folds })
     }
 
     /// When the server cannot be reached now, show rather than hide: nothing counts as seen and
@@ -87,14 +88,30 @@ impl AsyncSeen {
         if let Some(plan) = self.learned.plan(writes) {
             return Ok(plan);
         }
-        let how = how.repeatable(true).with_wait(None);
+        let old = self.learned.old_plan(writes);
+        let how = match old {
+            // Whoever can go on without an answer does not wait for it long.
+            Some(_) => self.hasty.starting_now(),
+            None => how.repeatable(true).with_wait(None),
+        };
+        match (self.learn(writes, how).await, old) {
+            (Err(SeenError::Away { .. }), Some(old)) => {
+                self.learned.put_off();
+                Ok(old)
+            }
+            (learned, _) => learned,
+        }
+    }
+
+    async fn learn(&self, writes: bool, how: RequestOptions) -> Result<Arc<Plan>, SeenError> {
         let asked = self.router.ask(&[self.learned.question(writes)?], how).await.map_err(error);
         let reply = match asked.map(|replies| replies.into_iter().next()) {
             Ok(Some(Err(_))) | Err(SeenError::Refused { .. }) if !writes => {
                 let plain = self.learned.plain_question();
-                self.router.ask(&[plain], how).await.map_err(error)?.into_iter().next()
+                let asked = self.router.ask(&[plain], how).await.map_err(error);
+                asked.map_err(|error| self.learned.explained(error))?.into_iter().next()
             }
-            reply => reply?,
+            reply => reply.map_err(|error| self.learned.explained(error))?,
         };
         self.learned.answer(reply)
     }
@@ -169,7 +186,6 @@ impl AsyncSeen {
     pub async fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
         let how = self.writing();
         let plan = self.plan(false, how).await?;
-        check_owner(&plan.policy, owner)?;
         plan.check_owners([owner])?;
         let answer = self.router.call(&[plan.forgetting(owner)], how).await.map_err(error)?;
         let forgotten = plan.forgotten(&answer.replies)?;
@@ -191,15 +207,12 @@ impl AsyncSeen {
     pub async fn import(&self, owner: &[u8], bytes: &[u8]) -> Result<(), SeenError> {
         let (reading, writing) = (self.reading(), self.writing());
         let plan = self.plan(true, writing).await?;
-        check_owner(&plan.policy, owner)?;
         plan.check_owners([owner])?;
         let now = self.learned.now();
-        let (list, _) = record::decode(bytes, &plan.policy, now)
-            .map_err(|error| SeenError::record(owner, error))?;
-        if list.is_empty() {
+        let lists = decoded(&plan.policy, &[(owner, bytes)], now)?;
+        if lists.is_empty() {
             return Ok(());
         }
-        let lists = [(owner, list)];
         for failures in 0..TRIES {
             if failures > 0 {
                 tokio::time::sleep(pause(failures)).await;
@@ -217,7 +230,6 @@ impl AsyncSeen {
     async fn view(&self, owner: &[u8]) -> Result<View, SeenError> {
         let how = self.reading();
         let plan = self.plan(false, how).await?;
-        check_owner(&plan.policy, owner)?;
         Ok(self.read(&[owner], &plan, how).await?.pop().unwrap_or_default())
     }
 
@@ -252,8 +264,11 @@ impl AsyncSeen {
     ) -> Result<(Vec<Call<'a>>, Option<Arc<Plan>>), SeenError> {
         let plan = self.open_if_away(self.plan(true, how).await)?;
         let policy = plan.as_ref().map_or(Policy::default(), |plan| plan.policy);
-        let calls: Result<_, _> =
-            asked.iter().map(|(owner, ids)| Call::new(&policy, owner, ids)).collect();
+        let call = |(owner, ids): &(&'a [u8], &'a [I])| {
+            check(&policy, owner, ids)?;
+            Call::new(owner, ids)
+        };
+        let calls: Result<_, _> = asked.iter().map(call).collect();
         Ok((calls?, plan))
     }
 
@@ -283,7 +298,7 @@ impl AsyncSeen {
                         _ = self.router.ask(&changing.undo(), how.with_wait(None)).await;
                         return Err(error);
                     }
-                    unacknowledged = answer.unacknowledged;
+                    unacknowledged = unacknowledged.or(answer.unacknowledged);
                 }
                 Err(link) => return self.open_if_away(Err(error(link))),
             }

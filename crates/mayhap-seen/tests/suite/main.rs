@@ -5,6 +5,7 @@ mod behaviour;
 mod cluster;
 mod crash;
 mod crowd;
+mod damage;
 mod faults;
 mod golden;
 mod lists;

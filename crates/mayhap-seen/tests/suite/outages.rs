@@ -6,7 +6,7 @@ use crate::proxy::Proxy;
 use crate::server::{Make, Server};
 use mayhap_redis::redis::cmd;
 use mayhap_redis::slot_of;
-use mayhap_seen::redis::{AsyncSeen, Redis};
+use mayhap_seen::redis::{AsyncSeen, Options, Redis};
 use mayhap_seen::{Seen, SeenError};
 use std::io::Write;
 use std::net::TcpListener;
@@ -110,12 +110,14 @@ fn a_stopped_server_behind_a_unix_socket_holds_nobody_either() {
     }
 }
 
+/// Which slots each node has.
+const SLOTS: [std::ops::Range<u16>; 3] = [0..5461, 5461..10_923, 10_923..16_384];
+
 /// An owner whose list is on this node.
 fn owner_on(node: usize) -> String {
-    let slots = [0..5461, 5461..10_923, 10_923..16_384];
     let owners = (0..).map(|n| format!("user-{n}"));
     let mut owners = owners.into_iter();
-    owners.find(|owner| slots[node].contains(&slot_of(owner.as_bytes()))).unwrap()
+    owners.find(|owner| SLOTS[node].contains(&slot_of(owner.as_bytes()))).unwrap()
 }
 
 #[test]
@@ -172,6 +174,46 @@ fn a_stopped_node_of_a_cluster_holds_nobody_and_is_named() {
     }
 }
 
+/// The policy is on one node; whoever has learned it once goes on without that node.
+#[test]
+fn a_stopped_node_that_has_the_policy_takes_its_own_lists_only() {
+    let Some(program) = Make::Redis.program() else { return };
+    let nodes = cluster::bare(&program);
+    let hosts: Vec<String> = nodes.iter().map(Node::host).collect();
+    let url = format!("redis+cluster://{}?timeout=4", hosts.join(","));
+    let fresh = Duration::from_millis(500);
+    let options = || Options::parse(&url).unwrap().with_policy_fresh_for(fresh);
+    let with = (0..3)
+        .find(|node| SLOTS[*node].contains(&slot_of(b"mayhap-seen:policy")))
+        .expect("a node with the policy");
+    let others: Vec<String> = (0..3).filter(|node| *node != with).map(owner_on).collect();
+    let seen = Seen::new(Redis::open_with(options()).unwrap());
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let tasks = runtime.block_on(AsyncSeen::open_with(options())).unwrap();
+    for owner in &others {
+        seen.mark(owner.as_bytes(), &["a"]).unwrap();
+        runtime.block_on(tasks.mark(owner.as_bytes(), &["b"])).unwrap();
+    }
+    nodes[with].stop();
+    for round in 0..2 {
+        std::thread::sleep(2 * fresh);
+        for owner in &others {
+            let (owner, ids) = (owner.as_bytes(), [format!("c{round}"), format!("d{round}")]);
+            assert_eq!(timely("mark", || seen.mark(owner, &ids[..1])).unwrap(), 1);
+            let mark = || runtime.block_on(tasks.mark(owner, &ids[1..]));
+            assert_eq!(timely("mark", mark).unwrap(), 1);
+            assert!(seen.unseen(owner, &ids).unwrap().is_empty());
+            assert!(runtime.block_on(tasks.unseen(owner, &ids)).unwrap().is_empty());
+        }
+    }
+    // Who has learned nothing yet needs it.
+    away(open(&url.replace("=4", "=0.5")).mark(others[0].as_bytes(), &["e"]));
+    nodes[with].resume();
+    cluster::wait("the node to answer again", || {
+        seen.mark(owner_on(with).as_bytes(), &["a"]).is_ok()
+    });
+}
+
 /// A byte now and then keeps a socket's own timeout from ever being reached.
 #[test]
 fn a_server_that_drips_holds_nobody_longer_than_the_timeout() {
@@ -190,6 +232,45 @@ fn a_server_that_drips_holds_nobody_longer_than_the_timeout() {
     });
     let seen = open(&format!("redis://127.0.0.1:{port}?timeout=0.5"));
     all_are_away(&seen, "user", port);
+}
+
+/// What a program learns at its first call is a part of that call.
+#[test]
+fn the_first_call_has_one_deadline_too() {
+    let Some(server) = Server::start(&[]) else { return };
+    let direct = open(&server.url());
+    direct.mark(b"user", &["a"]).unwrap();
+    let exported = direct.export(b"user").unwrap().unwrap();
+    let proxy = Proxy::to(server.port);
+    let url = format!("redis://127.0.0.1:{}?timeout=2", proxy.port);
+    type First<'a> = &'a (dyn Fn(&Seen<Redis>) -> Result<(), SeenError> + Sync);
+    let calls: [(&str, First<'_>); 7] = [
+        ("unseen", &|seen| seen.unseen(b"user", &["a"]).map(drop)),
+        ("mark", &|seen| seen.mark(b"user", &["a"]).map(drop)),
+        ("offer", &|seen| seen.offer(b"user", &["a"], 60).map(drop)),
+        ("forget", &|seen| seen.forget(b"user").map(drop)),
+        ("explain", &|seen| seen.explain(b"user", b"a").map(drop)),
+        ("stats_of", &|seen| seen.stats_of(b"user").map(drop)),
+        ("import", &|seen| seen.import(b"user", &exported)),
+    ];
+    // Scripts are taught before, so that nothing has to be asked twice.
+    for (_, call) in calls {
+        call(&open(&url)).unwrap();
+    }
+    // Two replies are more than there is time for; one is not.
+    proxy.slow_down(1500);
+    std::thread::scope(|scope| {
+        for (name, call) in calls {
+            let url = &url;
+            scope.spawn(move || {
+                let start = Instant::now();
+                let answer = call(&open(url));
+                let took = start.elapsed();
+                assert!(matches!(answer, Err(SeenError::Away { .. })), "{name}: {answer:?}");
+                assert!(took < Duration::from_millis(2900), "{name} took {took:?}");
+            });
+        }
+    });
 }
 
 /// The reply to a change is lost: nobody may be told that its ids were seen before.

@@ -9,7 +9,7 @@ use std::path::Path;
 type Lists = Seen<Box<dyn Backend>>;
 type Open<'a> = dyn Fn(Option<&str>) -> Result<Lists, SeenError> + 'a;
 
-fn ids(range: std::ops::Range<u32>) -> Vec<String> {
+pub fn ids(range: std::ops::Range<u32>) -> Vec<String> {
     range.map(|id| format!("id-{id}")).collect()
 }
 
@@ -152,6 +152,56 @@ fn who_may_only_get_can_read() {
     let reader = Seen::new(Redis::open(&url).unwrap());
     assert_eq!(reader.unseen(b"user", &["a", "b"]).unwrap(), [&"b"]);
     assert!(reader.mark(b"user", &["b"]).is_err());
+}
+
+/// What else lies where the policy should is named, with the way out.
+#[test]
+fn what_is_no_policy_is_named_and_can_be_replaced() {
+    let Some(server) = Server::start(&[]) else { return };
+    let url = format!("{}?prefix=t:", server.url());
+    let mut redis = server.connection();
+    on_server(&url, Some("ids=7")).unwrap().mark(b"user", &["a"]).unwrap();
+    let key = "t:mayhap-seen:policy";
+    let refusals = |url: &str| {
+        let open = || on_server(url, None).unwrap();
+        [
+            open().unseen(b"user", &["a"]).map(drop).unwrap_err(),
+            open().mark(b"user", &["a"]).map(drop).unwrap_err(),
+            open().forget(b"user").map(drop).unwrap_err(),
+            open().policy().map(drop).unwrap_err(),
+        ]
+        .map(|error| error.to_string())
+    };
+    for garbage in ["garbage", "ids=0", ""] {
+        cmd("SET").arg(key).arg(garbage).exec(&mut redis).unwrap();
+        if !garbage.is_empty() {
+            for said in refusals(&url) {
+                assert!(said.contains(key) && said.contains("DEL"), "{said}");
+                assert!(said.contains(&format!("{garbage:?}")), "{said}");
+            }
+        }
+        let policy = on_server(&url, None).unwrap().set_policy(&"ids=7".parse().unwrap()).unwrap();
+        assert_eq!(policy, "ids=7".parse().unwrap());
+        assert!(
+            on_server(&url, Some("ids=7")).unwrap().unseen(b"user", &["a"]).unwrap().is_empty()
+        );
+    }
+    cmd("DEL").arg(key).exec(&mut redis).unwrap();
+    cmd("RPUSH").arg(key).arg("x").exec(&mut redis).unwrap();
+    let set = |url: &str| on_server(url, None).unwrap().set_policy(&"ids=7".parse().unwrap());
+    for said in refusals(&url).into_iter().chain([set(&url).unwrap_err().to_string()]) {
+        assert!(said.contains(key) && said.contains("DEL"), "{said}");
+        assert!(!said.contains("layout"), "{said}");
+    }
+    cmd("DEL").arg(key).exec(&mut redis).unwrap();
+    set(&url).unwrap();
+    // A user who may have all keys but this one.
+    let user = ["SETUSER", "narrow", "on", ">word", "~t:user", "+@all"];
+    cmd("ACL").arg(&user).exec(&mut redis).unwrap();
+    let url = url.replace("redis://", "redis://narrow:word@");
+    for said in refusals(&url).into_iter().chain([set(&url).unwrap_err().to_string()]) {
+        assert!(said.contains(key) && said.contains("right"), "{said}");
+    }
 }
 
 /// A file that is opened for reading is not written to, and several may read it.

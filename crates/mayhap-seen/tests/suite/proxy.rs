@@ -1,14 +1,17 @@
-//! Between a client and a server: lets everything by, until it is told to cut a reply off.
+//! Between a client and a server: lets everything by, until it is told to cut a reply off or to
+//! be slow.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::SeqCst};
 use std::thread;
+use std::time::Duration;
 
 pub struct Proxy {
     pub port: u16,
     cut: Arc<AtomicI64>,
+    millis: Arc<AtomicU64>,
 }
 
 impl Proxy {
@@ -21,22 +24,33 @@ impl Proxy {
     /// The same with a port that was chosen before.
     pub fn on(listener: TcpListener, server: u16) -> Proxy {
         let (port, cut) = (listener.local_addr().unwrap().port(), Arc::new(AtomicI64::new(-1)));
-        let shared = Arc::clone(&cut);
+        let (shared, millis) = (Arc::clone(&cut), Arc::new(AtomicU64::new(0)));
+        let slow = Arc::clone(&millis);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else { continue };
                 let (up, down) = (client.try_clone().unwrap(), server.try_clone().unwrap());
                 thread::spawn(move || carry(up, server, || false));
-                let cut = Arc::clone(&shared);
-                thread::spawn(move || carry(down, client, || cut.fetch_sub(1, SeqCst) == 0));
+                let (cut, slow) = (Arc::clone(&shared), Arc::clone(&slow));
+                thread::spawn(move || {
+                    carry(down, client, || {
+                        thread::sleep(Duration::from_millis(slow.load(SeqCst)));
+                        cut.fetch_sub(1, SeqCst) == 0
+                    });
+                });
             }
         });
-        Proxy { port, cut }
+        Proxy { port, cut, millis }
     }
 
     /// Let so many replies by; the one after them never arrives, and its connection is closed.
     pub fn cut_after(&self, replies: i64) {
         self.cut.store(replies, SeqCst);
+    }
+
+    /// Let every reply wait so long from now on.
+    pub fn slow_down(&self, millis: u64) {
+        self.millis.store(millis, SeqCst);
     }
 
     /// Whether the reply was cut.

@@ -3,6 +3,7 @@
 use crate::cluster::{self, Node};
 use crate::server::{Make, Server};
 use mayhap_redis::redis::cmd;
+use mayhap_redis::slot_of;
 use mayhap_seen::redis::{AsyncSeen, Options, Redis, Wait};
 use mayhap_seen::{Seen, SeenError};
 use std::sync::Mutex;
@@ -64,6 +65,41 @@ fn changes_wait_for_replicas_and_tell_if_they_do_not_come() {
             assert!(matches!(error, Err(SeenError::Unacknowledged { .. })), "{error:?}");
             assert!(runtime.block_on(tasks.unseen(b"task", &["y", "z"])).unwrap().is_empty());
         }
+    }
+}
+
+/// A call of several rounds: one that too few replicas have is not made good by a later one, of
+/// another node.
+#[test]
+fn an_early_round_that_is_not_acknowledged_is_told() {
+    let Some(program) = Make::Redis.program() else { return };
+    let mut nodes = cluster::replicated(&program);
+    let hosts: Vec<String> = nodes[..3].iter().map(Node::host).collect();
+    let url = format!("redis+cluster://{}?timeout=9&layout=list", hosts.join(","));
+    let wait = Wait { replicas: 1, within: Duration::from_secs(1) };
+    let options = || Options::parse(&url).unwrap().with_wait(wait);
+    let seen = Seen::new(Redis::open_with(options()).unwrap());
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let tasks = runtime.block_on(AsyncSeen::open_with(options())).unwrap();
+    let owner_on = |slots: std::ops::Range<u16>, nth: usize| {
+        let owners = (0..).map(|n| format!("user-{n}"));
+        owners.into_iter().filter(|o| slots.contains(&slot_of(o.as_bytes()))).nth(nth).unwrap()
+    };
+    // The first node has no replica any more.
+    drop(nodes.remove(3));
+    for nth in 0..2 {
+        let (first, second) = (owner_on(0..5461, nth), owner_on(5461..10_923, nth));
+        // What a script does not know the shape of takes another round.
+        let mut connection = nodes[1].connection();
+        cmd("RPUSH").arg(&second).arg("not a filter").exec(&mut connection).unwrap();
+        let shown: [(&[u8], &[&str]); 2] =
+            [(first.as_bytes(), &["a"]), (second.as_bytes(), &["a"])];
+        let marked = match nth {
+            0 => seen.mark_many(&shown),
+            _ => runtime.block_on(tasks.mark_many(&shown)),
+        };
+        let Err(SeenError::Unacknowledged { known, .. }) = marked else { panic!("{marked:?}") };
+        assert_eq!(known, [[false], [false]]);
     }
 }
 

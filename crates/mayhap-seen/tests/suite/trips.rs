@@ -56,6 +56,24 @@ fn one_trip_for_a_question_and_one_for_a_mark() {
     }
 }
 
+/// Whoever marks first asks for the policy once.
+#[test]
+fn a_first_mark_is_two_scripts() {
+    let Some(server) = Server::start(&[]) else { return };
+    let mut redis = server.connection();
+    Seen::new(Redis::open(&server.url()).unwrap()).mark(b"user", &["a"]).unwrap();
+    let scripts = |redis: &mut Connection| -> u64 {
+        let info: String = cmd("INFO").arg("commandstats").query(redis).unwrap();
+        let line = info.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
+        line.unwrap().split(',').next().unwrap().parse().unwrap()
+    };
+    let before = scripts(&mut redis);
+    // Where none is stored yet.
+    let url = format!("{}?prefix=other:", server.url());
+    Seen::new(Redis::open(&url).unwrap()).mark(b"user", &["b"]).unwrap();
+    assert_eq!(scripts(&mut redis) - before, 2);
+}
+
 /// Folds take no trip of their own, and are made all the same: by a program that goes on, and by
 /// programs that mark one page and end.
 #[test]
