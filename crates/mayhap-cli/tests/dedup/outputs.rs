@@ -344,7 +344,7 @@ fn a_state_without_news_is_left_alone() {
     assert_eq!(run_it(), "a\nb\n");
     let file = || {
         use std::os::unix::fs::MetadataExt;
-        std::fs::metadata(&state).unwrap().ino()
+        fs::metadata(&state).unwrap().ino()
     };
     let before = file();
     assert_eq!(run_it(), "");
