@@ -331,6 +331,15 @@ impl Dedup {
                 ));
             }
         }
+        if let AnyFilter::Windowed(window) = state
+            && window.window().ticks().is_none()
+            && self.max_repeat > 1
+        {
+            return Err(refuse(
+                "the state has a window of a number of lines, which does not go with --max-repeat",
+                "leave out --max-repeat, or begin a new state with a window of time",
+            ));
+        }
         let now = rate_now(state);
         // A window may be crowded now and have room again in a while: it is asked when lines come.
         if now > 1.1 * made_for && !matches!(state, AnyFilter::Windowed(_)) {
