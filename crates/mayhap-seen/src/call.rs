@@ -2,9 +2,8 @@
 
 use crate::SeenError;
 use crate::backend::Change;
-use crate::list::{Deed, FEW, List};
-use crate::policy::{Policy, Seconds};
-use crate::record;
+use crate::list::{Deed, FEW};
+use crate::policy::Policy;
 use crate::view::View;
 use mayhap::{Hash, Native, Scheme};
 use std::collections::HashSet;
@@ -130,12 +129,12 @@ pub(crate) fn check_owner(policy: &Policy, owner: &[u8]) -> Result<(), SeenError
 pub(crate) fn decoded<'a>(
     policy: &Policy,
     exported: &[(&'a [u8], &[u8])],
-    now: Seconds,
-) -> Result<Vec<(&'a [u8], List)>, SeenError> {
+    now: crate::policy::Seconds,
+) -> Result<Vec<(&'a [u8], crate::list::List)>, SeenError> {
     let mut lists = Vec::with_capacity(exported.len());
     for (owner, bytes) in exported {
         check_owner(policy, owner)?;
-        let decoded = record::decode(bytes, policy, now);
+        let decoded = crate::record::decode(bytes, policy, now);
         let (list, _) = decoded.map_err(|error| SeenError::record(owner, error))?;
         if !list.is_empty() {
             lists.push((*owner, list));

@@ -131,6 +131,7 @@ impl SeenError {
         not_ours || matches!(self, SeenError::Refused { .. })
     }
 
+    #[cfg(any(feature = "embedded", feature = "redis"))]
     pub(crate) fn record(owner: &[u8], error: RecordError) -> SeenError {
         SeenError::Record { owner: owner.to_vec(), error }
     }
