@@ -4,7 +4,7 @@ use super::resp::{Client, Value};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// The servers to test on, older ones first.
@@ -183,11 +183,15 @@ impl Drop for Server {
     }
 }
 
+/// A port that is free, and so is the one that a cluster's nodes talk on. Both below those that the
+/// system gives to outgoing connections, which come and go at any time.
 fn free_port() -> u16 {
-    // Below 55535, so that a cluster's second port is one too.
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = (std::process::id() % 10_000) as u16;
     loop {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        if port < 55_535 {
+        let port = 12_000 + (first + NEXT.fetch_add(1, Ordering::Relaxed) % 10_000) % 10_000;
+        let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+        if is_free(port) && is_free(port + 10_000) {
             return port;
         }
     }

@@ -4,6 +4,7 @@
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 /// Whose server. Valkey lives in the virtual environment `target/servers`, which `cargo xtask
@@ -54,8 +55,18 @@ pub struct Server {
     args: Vec<String>,
 }
 
+/// A port that is free, and so is the one that a cluster's nodes talk on. Both below those that the
+/// system gives to outgoing connections, which come and go at any time.
 pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = (std::process::id() % 10_000) as u16;
+    loop {
+        let port = 12_000 + (first + NEXT.fetch_add(1, Ordering::Relaxed) % 10_000) % 10_000;
+        let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+        if is_free(port) && is_free(port + 10_000) {
+            return port;
+        }
+    }
 }
 
 impl Server {
