@@ -1,10 +1,10 @@
 //! Is this URL on the list of two million?
 //!
-//! Why it is built so: the list changes once a day and is asked all day long, so it is a filter
-//! built beforehand (`Blocked`, one cache miss a question) and saved in a file that opens at
-//! once. A false positive would shut out an innocent page; those that were complained about are
-//! exceptions, a handful kept exactly, and asked only when the filter says "maybe". Where all
-//! innocents that matter are known beforehand, see `spam`, which never errs on them.
+//! Why it is built so: the list changes once a day and is looked up all day long, so it is a filter
+//! built beforehand (`Blocked`, one cache miss per lookup) and saved in a file that opens at once.
+//! A false positive would block an innocent page; reported ones are exceptions, a handful kept
+//! exactly, and looked up only when the filter says "maybe". Where all innocent pages that matter
+//! are known beforehand, see `spam`, which has no false positives on them.
 //!
 //! ```sh
 //! cargo run --release -p mayhap-examples --example blocklist            # against a HashSet
@@ -12,9 +12,9 @@
 //! cat urls | cargo run --release -p mayhap-examples --example blocklist -- - http://example.com/
 //! ```
 
-use mayhap::format::Notes;
+use mayhap::format::Metadata;
 use mayhap::{Blocked, Spec};
-use mayhap_store::keys::Normaliser;
+use mayhap_store::text::Normalizer;
 use std::collections::HashSet;
 use std::error::Error;
 use std::io::{self, BufRead, Write};
@@ -23,7 +23,7 @@ use std::time::Instant;
 const URLS: u64 = 2_000_000;
 const FPR: f64 = 0.001;
 
-/// A list that anybody can make: URL `i` of it.
+/// A list that anybody can generate: URL `i` of it.
 fn listed(i: u64) -> String {
     format!("http://host{}.example/path/{:x}", i % 5003, i.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
@@ -38,7 +38,7 @@ impl Blocklist {
         let mut filter = Blocked::new(Spec::new(urls.len() as u64, FPR)?)?;
         let (mut hashes, mut normal) = (Vec::new(), Vec::new());
         for url in urls {
-            if Normaliser::Url.apply(url.as_bytes(), &mut normal) {
+            if Normalizer::Url.apply(url.as_bytes(), &mut normal) {
                 hashes.push(filter.hash(&normal));
             }
             if hashes.len() == 4096 {
@@ -50,24 +50,24 @@ impl Blocklist {
         Ok(Blocklist { filter, exceptions: HashSet::new() })
     }
 
-    /// Somebody complained, and was right.
+    /// A false positive was reported.
     fn except(&mut self, url: &str) {
         let mut normal = Vec::new();
-        if Normaliser::Url.apply(url.as_bytes(), &mut normal) {
+        if Normalizer::Url.apply(url.as_bytes(), &mut normal) {
             self.exceptions.insert(normal);
         }
     }
 
-    /// What is no URL is nobody's page, and not blocked.
+    /// What is not a URL is not blocked.
     fn is_blocked(&self, url: &str) -> bool {
         let mut normal = Vec::new();
-        Normaliser::Url.apply(url.as_bytes(), &mut normal)
+        Normalizer::Url.apply(url.as_bytes(), &mut normal)
             && self.filter.contains(&normal)
             && !self.exceptions.contains(&normal)
     }
 }
 
-/// Print those lines that are blocked; whether there were any.
+/// Print the lines that are blocked; returns whether there were any.
 fn filter_lines(list: &Blocklist, lines: impl BufRead, mut to: impl Write) -> io::Result<bool> {
     let mut any = false;
     for line in lines.lines() {
@@ -80,7 +80,7 @@ fn filter_lines(list: &Blocklist, lines: impl BufRead, mut to: impl Write) -> io
     Ok(any)
 }
 
-/// Bytes of a set of these strings: its table, and each string apart.
+/// Bytes of a set of these strings: its table, and each string separately.
 fn set_bytes(set: &HashSet<String>) -> usize {
     let slots = (set.capacity() * 8 / 7).next_power_of_two();
     slots * (size_of::<String>() + 1) + set.iter().map(String::capacity).sum::<usize>()
@@ -96,7 +96,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let any = filter_lines(&list, io::stdin().lock(), io::stdout().lock())?;
         std::process::exit(i32::from(!any));
     }
-    let file = list.filter.encode(&Notes::new().with_normaliser(Normaliser::Url.note())?);
+    let file = list.filter.encode(&Metadata::new().with_normalizer(Normalizer::Url.note())?);
     println!("filter: {} MB, built in {built:.1?}", file.len() / 1_000_000);
     let start = Instant::now();
     let set: HashSet<String> = (0..URLS).map(listed).collect();

@@ -1,11 +1,11 @@
-//! Each sender is answered once a minute, however often it calls.
+//! Each sender is answered once per minute, however often it asks.
 //!
-//! Why it is built so: on a broadcast network one question arrives many times, over many paths, and
-//! answering each copy makes a storm. Which senders were answered lately is all that counts, so
-//! it is a filter that forgets (`Windowed`): four generations of 15 seconds, the oldest dropped
-//! whole, no timers and no list of addresses. A sender that was answered is certainly remembered
-//! for a minute. A new one goes unanswered once in a thousand, and asks again: a minute later all
-//! that stood in its way is forgotten. Time is an argument, so a test can tell it. The socket is a
+//! Why it is built so: on a broadcast network one request arrives many times, over many paths, and
+//! answering each copy makes a storm. Only the recently answered senders matter, so it is a filter
+//! that forgets (`Windowed`): four generations of 15 seconds, the oldest dropped as a whole, no
+//! timers and no list of addresses. A sender that was answered is certainly remembered for a
+//! minute. A new one is a false positive once in a thousand, and asks again: a minute later all
+//! that collided with it is forgotten. Time is an argument, so a test can set it. The socket is a
 //! real one; it listens on the loopback only.
 //!
 //! ```sh
@@ -25,24 +25,24 @@ struct Answered {
 }
 
 impl Answered {
-    /// For so many senders a minute, even if they come all at once: a generation that gets more
-    /// than its share grows, and gives the memory back when it is forgotten.
+    /// For this many senders per minute, even if they come all at once: a generation that gets more
+    /// than its share grows, and frees the memory when it is dropped.
     fn new(senders: u64) -> Result<Answered, SpecError> {
         let window = Window::time(MINUTE, GENERATIONS);
         let spec = Spec::new(senders, 0.001)?;
         Ok(Answered { senders: Windowed::new(spec, window)? })
     }
 
-    /// Whether to answer this sender now, so long after the start. A question is known by who asks
-    /// and what.
+    /// Whether to answer this sender now, this long after the start. A request is identified by
+    /// sender and question.
     fn should_answer(&mut self, sender: &str, question: u64, now: Duration) -> bool {
-        let mut key = question.to_le_bytes().to_vec(); // 8 bytes, so no two pairs look alike
+        let mut key = question.to_le_bytes().to_vec(); // 8 bytes, so the pairs are unambiguous
         key.extend_from_slice(sender.as_bytes());
         self.senders.insert(&key, now)
     }
 }
 
-/// Answer whoever asks on this socket until nobody does; questions heard, and answers given.
+/// Answer on this socket until it is idle; returns requests received and answers sent.
 fn serve(socket: &UdpSocket, answered: &mut Answered) -> io::Result<(u64, u64)> {
     let start = Instant::now();
     let (mut heard, mut given) = (0, 0);
@@ -57,7 +57,7 @@ fn serve(socket: &UdpSocket, answered: &mut Answered) -> io::Result<(u64, u64)> 
                     given += 1;
                 }
             }
-            Ok(_) => {} // not a question
+            Ok(_) => {} // not a request
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) =>
             {
@@ -68,7 +68,7 @@ fn serve(socket: &UdpSocket, answered: &mut Answered) -> io::Result<(u64, u64)> 
     }
 }
 
-/// So many senders ask one question, each several times.
+/// This many senders ask one question, each several times.
 fn storm(senders: usize, copies: usize) -> Result<(u64, u64), Box<dyn std::error::Error>> {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     socket.set_read_timeout(Some(Duration::from_millis(500)))?;
@@ -80,7 +80,7 @@ fn storm(senders: usize, copies: usize) -> Result<(u64, u64), Box<dyn std::error
             for _ in 0..copies {
                 sender.send_to(&7u64.to_le_bytes(), address)?;
             }
-            sender.recv(&mut [0; 8])?; // each is answered, before the next one asks
+            sender.recv(&mut [0; 8])?; // each is answered before the next one asks
         }
         Ok(())
     });
@@ -103,7 +103,7 @@ mod tests {
     fn a_storm_is_answered_once_a_sender() -> Result<(), Box<dyn std::error::Error>> {
         let (heard, given) = storm(30, 10)?;
         assert!(heard > 150, "{heard} of 300 heard");
-        // Ports may be given out again; a second sender on one is the same to us.
+        // Ports may be reused; a second sender on one is the same to us.
         assert_eq!(given, 30);
         Ok(())
     }

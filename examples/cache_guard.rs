@@ -1,12 +1,12 @@
 //! Keys that do not exist never reach the database.
 //!
-//! Why it is built so: a cache in front of a database keeps what was found, so whoever asks for
-//! keys that do not exist (by mistake, or to do harm) gets past it every time. A filter of the
-//! keys stops all but one in a thousand in memory, before cache and database. It must never deny
-//! what is there: [`Guard`] adds a key before the write becomes visible, rebuilds beside the
-//! running traffic and swaps, and lets everything through where it has no filter. The cache is
-//! a real Redis, the database a real file (`redb`), and both are only asked for what may be there.
-//! If Redis fails the database is asked, not the user disappointed.
+//! Why it is built so: a cache in front of a database keeps what was found, so lookups for keys
+//! that do not exist (by mistake, or as an attack) get past it every time: cache penetration. A
+//! filter of the keys stops all but one in a thousand in memory, before cache and database. It must
+//! never deny an existing key: [`Guard`] adds a key before the write becomes visible, rebuilds
+//! concurrently with traffic and swaps, and lets everything through where it has no filter. The
+//! cache is a real Redis, the database a real file (`redb`), and both see only keys that may exist.
+//! If Redis fails, the database is used.
 //!
 //! ```sh
 //! cargo run --release -p mayhap-examples --example cache_guard    # needs redis-server
@@ -23,11 +23,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-type Trouble = Box<dyn Error + Send + Sync>;
+type BoxError = Box<dyn Error + Send + Sync>;
 
 const TABLE: TableDefinition<&[u8], &[u8]> = TableDefinition::new("values");
 
-/// A database with a cache before it, counting what reaches which.
+/// A database with a cache in front, counting reads of both.
 struct Cached {
     database: Database,
     cache: Mutex<redis::Connection>,
@@ -36,7 +36,7 @@ struct Cached {
 }
 
 impl Cached {
-    fn open(folder: &Path, port: u16) -> Result<Cached, Trouble> {
+    fn open(folder: &Path, port: u16) -> Result<Cached, BoxError> {
         let database = Database::create(folder.join("values.redb"))?;
         let writing = database.begin_write()?;
         writing.open_table(TABLE)?; // so that readers find one
@@ -46,7 +46,7 @@ impl Cached {
         Ok(Cached { database, cache: Mutex::new(cache), cache_reads, database_reads })
     }
 
-    /// The cache; whatever is wrong with it is as good as a miss.
+    /// The cache; any error counts as a miss.
     fn cached<T>(
         &self,
         ask: impl FnOnce(&mut redis::Connection) -> redis::RedisResult<T>,
@@ -56,9 +56,9 @@ impl Cached {
 }
 
 impl Store for Cached {
-    type Error = Trouble;
+    type Error = BoxError;
 
-    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Trouble> {
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, BoxError> {
         self.cache_reads.fetch_add(1, Ordering::Relaxed);
         if let Some(Some(value)) = self.cached(|cache| cache.get(key)) {
             return Ok(Some(value));
@@ -72,7 +72,7 @@ impl Store for Cached {
         Ok(value)
     }
 
-    fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Trouble> {
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<(), BoxError> {
         let writing = self.database.begin_write()?;
         writing.open_table(TABLE)?.insert(key, value)?;
         writing.commit()?;
@@ -80,7 +80,7 @@ impl Store for Cached {
         Ok(())
     }
 
-    fn remove(&self, key: &[u8]) -> Result<(), Trouble> {
+    fn remove(&self, key: &[u8]) -> Result<(), BoxError> {
         let writing = self.database.begin_write()?;
         writing.open_table(TABLE)?.remove(key)?;
         writing.commit()?;
@@ -88,11 +88,11 @@ impl Store for Cached {
         Ok(())
     }
 
-    fn keys(&self) -> Result<u64, Trouble> {
+    fn keys(&self) -> Result<u64, BoxError> {
         Ok(self.database.begin_read()?.open_table(TABLE)?.len()?)
     }
 
-    fn each_key(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), Trouble> {
+    fn each_key(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), BoxError> {
         for entry in self.database.begin_read()?.open_table(TABLE)?.iter()? {
             each(entry?.0.value());
         }
@@ -100,14 +100,14 @@ impl Store for Cached {
     }
 }
 
-/// A Redis of our own on a free port of the loopback, ended with us.
+/// A Redis of our own on a free port of the loopback, stopped with us.
 struct Server {
     child: Child,
     port: u16,
 }
 
 impl Server {
-    fn start(folder: &Path) -> Result<Server, Trouble> {
+    fn start(folder: &Path) -> Result<Server, BoxError> {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let child = Command::new("redis-server")
             .args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", "", "--dir"])
@@ -134,8 +134,8 @@ impl Drop for Server {
     }
 }
 
-/// Ask for so many keys, every tenth of which is there; reads of cache and database.
-fn ask(guard: &Guard<Cached>, keys: u64, round: u64) -> Result<[u64; 2], Trouble> {
+/// Look up this many keys, every tenth of which exists; returns reads of cache and database.
+fn ask(guard: &Guard<Cached>, keys: u64, round: u64) -> Result<[u64; 2], BoxError> {
     let counts = || {
         let Cached { cache_reads, database_reads, .. } = guard.store();
         [cache_reads, database_reads].map(|reads| reads.load(Ordering::Relaxed))
@@ -152,7 +152,7 @@ fn ask(guard: &Guard<Cached>, keys: u64, round: u64) -> Result<[u64; 2], Trouble
     Ok([after[0] - before[0], after[1] - before[1]])
 }
 
-fn filled(folder: &Path, server: &Server, users: u64) -> Result<Guard<Cached>, Trouble> {
+fn filled(folder: &Path, server: &Server, users: u64) -> Result<Guard<Cached>, BoxError> {
     let guard = Guard::new(Cached::open(folder, server.port)?, 0.001);
     for user in 0..users {
         guard.put(format!("user:{user}").as_bytes(), b"their data")?;
@@ -160,7 +160,7 @@ fn filled(folder: &Path, server: &Server, users: u64) -> Result<Guard<Cached>, T
     Ok(guard)
 }
 
-fn main() -> Result<(), Trouble> {
+fn main() -> Result<(), BoxError> {
     let folder = tempfile::tempdir()?;
     let server = Server::start(folder.path())?;
     let guard = filled(folder.path(), &server, 1_000)?;
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::AtomicBool;
 
-    /// As everywhere: where it guards the project, what is missing is a failure.
+    /// In CI a missing server is a failure.
     fn server(folder: &Path) -> Option<Server> {
         match Server::start(folder) {
             Ok(server) => Some(server),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn absent_keys_reach_nobody_and_a_missing_filter_opens() -> Result<(), Trouble> {
+    fn absent_keys_reach_nobody_and_a_missing_filter_opens() -> Result<(), BoxError> {
         let folder = tempfile::tempdir()?;
         let Some(server) = server(folder.path()) else { return Ok(()) };
         let guard = filled(folder.path(), &server, 100)?;
@@ -212,9 +212,9 @@ mod tests {
         Ok(())
     }
 
-    /// Writers and rebuilds at once: what was written is found, always.
+    /// Concurrent writers and rebuilds: what was written is always found.
     #[test]
-    fn nothing_written_is_ever_denied() -> Result<(), Trouble> {
+    fn nothing_written_is_ever_denied() -> Result<(), BoxError> {
         let folder = tempfile::tempdir()?;
         let Some(server) = server(folder.path()) else { return Ok(()) };
         let guard = filled(folder.path(), &server, 10)?;
@@ -227,13 +227,13 @@ mod tests {
                     guard.rebuild()?;
                     rebuilt += 1;
                 }
-                Ok::<u64, Trouble>(rebuilt)
+                Ok::<u64, BoxError>(rebuilt)
             });
             let written = (0..400u32).try_for_each(|key| {
                 guard.put(&key.to_le_bytes(), b"v")?;
                 let found = (0..=key).all(|key| guard.may_have(&key.to_le_bytes()));
                 if found { Ok(()) } else { Err(format!("{key} is denied")) }?;
-                Ok::<(), Trouble>(())
+                Ok::<(), BoxError>(())
             });
             done.store(true, Ordering::Relaxed);
             let rebuilt = rebuilding.join().map_err(|_| "rebuilding failed")??;

@@ -1,23 +1,22 @@
-//! A crawler that never fetches a page twice, and goes on where it was killed.
+//! A crawler that never fetches a page twice, and resumes where it was killed.
 //!
-//! Why it is built so: a crawl has more pages than memory for their names, so what was fetched is
-//! a filter that grows (`Scalable`: nobody knows how large the site is). A page is marked only
-//! *after* it was fetched: marked at discovery, a page that failed once would be lost for ever,
-//! since a filter cannot forget. What waits in the queue is few, so that is an exact set, and a
-//! failure is simply put back there. Each event is a line in a journal; from time to time the
-//! filter is saved whole and the journal cut down to what still waits. A kill at any moment costs
-//! at most the one page in flight. URLs are compared in canonical form, or the same page would
-//! come back under a dozen spellings. The price of the filter: one page in a million is taken for
-//! fetched and skipped.
+//! Why it is built so: a crawl has more pages than memory for their URLs, so the fetched pages are
+//! a filter that grows (`Scalable`: the size of the site is unknown). A page is marked only *after*
+//! it was fetched: marked at discovery, a page that failed once would be lost, since a filter
+//! cannot forget. The queue is small, so it is an exact set, and a failed page is simply put back
+//! there. Each event is a line in a journal; from time to time the filter is saved and the journal
+//! truncated to what is still queued. A kill at any moment costs at most the one page in flight.
+//! URLs are compared in canonical form, or the same page would come back under a dozen spellings.
+//! The price of the filter: one page in a million is a false positive and skipped.
 //!
 //! ```sh
 //! cargo run --release -p mayhap-examples --example crawler -- 2000
 //! ```
 
-use mayhap::format::Notes;
+use mayhap::format::Metadata;
 use mayhap::{Scalable, Spec};
-use mayhap_store::keys::Normaliser;
 use mayhap_store::replace;
+use mayhap_store::text::Normalizer;
 use std::collections::{HashSet, VecDeque};
 use std::error::Error;
 use std::fs::{self, File, OpenOptions};
@@ -28,7 +27,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Pages between two saved filters.
+/// Pages between two checkpoints.
 const SAVE_EVERY: u64 = 500;
 const TRIES: u32 = 3;
 
@@ -41,7 +40,7 @@ struct Crawler {
 }
 
 impl Crawler {
-    /// Start, or go on with what this folder holds.
+    /// Start, or resume from this folder.
     fn open(folder: &Path) -> Outcome<Crawler> {
         let saved = fs::read(folder.join("fetched.mh")).ok();
         let fetched = match saved {
@@ -56,10 +55,10 @@ impl Crawler {
             match line.split_once(' ') {
                 Some(("fetched", url)) => _ = crawler.fetched.insert(url),
                 Some(("found", url)) => _ = crawler.enqueue(url.to_owned(), 0),
-                _ => {} // the last line, cut off by the kill
+                _ => {} // the last line, truncated by the kill
             }
         }
-        // Found first and fetched later: these wait no more.
+        // Found first and fetched later: no longer queued.
         let Crawler { fetched, waiting, queue, .. } = &mut crawler;
         queue.retain(|(url, _)| !fetched.contains(url) || !waiting.remove(url));
         Ok(crawler)
@@ -73,10 +72,10 @@ impl Crawler {
         new
     }
 
-    /// A link to a page: queued if it is neither fetched nor waiting.
+    /// A link to a page: queued if it is neither fetched nor queued.
     fn found(&mut self, link: &str) -> Outcome<()> {
         let mut url = Vec::new();
-        if Normaliser::Url.apply(link.as_bytes(), &mut url) {
+        if Normalizer::Url.apply(link.as_bytes(), &mut url) {
             let url = String::from_utf8(url)?;
             if self.enqueue(url.clone(), 0) {
                 writeln!(self.journal, "found {url}")?;
@@ -85,7 +84,7 @@ impl Crawler {
         Ok(())
     }
 
-    /// Fetch up to `most` pages, breadth first; how many were fetched.
+    /// Fetch up to `most` pages, breadth first; returns how many.
     fn run(&mut self, most: u64) -> Outcome<u64> {
         let mut pages = 0;
         while pages < most
@@ -111,14 +110,16 @@ impl Crawler {
         Ok(pages)
     }
 
-    /// The filter first: killed in between, the old journal only says again what it knows.
+    /// The filter first: if killed in between, the old journal only repeats what it knows.
     fn save(&mut self) -> Outcome<()> {
-        let notes = Notes::new().with_normaliser(Normaliser::Url.note())?;
+        let metadata = Metadata::new().with_normalizer(Normalizer::Url.note())?;
         let file = self.folder.join("fetched.mh");
-        replace::file(&file, replace::Over::Filters, |to| self.fetched.write_to(to, &notes))?;
+        replace::file(&file, replace::Overwrite::Filters, |to| {
+            self.fetched.write_to(to, &metadata)
+        })?;
         let journal = self.folder.join("journal");
         let queue = &self.queue;
-        replace::file(&journal, replace::Over::Anything, |to| {
+        replace::file(&journal, replace::Overwrite::Anything, |to| {
             queue.iter().try_for_each(|(url, _)| writeln!(to, "found {url}"))
         })?;
         self.journal = OpenOptions::new().append(true).open(journal)?;
@@ -126,7 +127,7 @@ impl Crawler {
     }
 }
 
-/// A site of so many pages on a free local port. It counts how often it gave each page away, and
+/// A site with this many pages on a free local port. It counts how often each page was served, and
 /// fails the first request for every seventh.
 fn site(pages: u64) -> Outcome<(String, Arc<Vec<[AtomicU32; 2]>>)> {
     let server = tiny_http::Server::http("127.0.0.1:0").map_err(|error| error.to_string())?;
@@ -148,7 +149,7 @@ fn site(pages: u64) -> Outcome<(String, Arc<Vec<[AtomicU32; 2]>>)> {
                 continue;
             }
             fetched.fetch_add(1, Ordering::Relaxed);
-            // The same pages in many spellings: only canonical URLs see that.
+            // The same pages in many spellings: only canonical URLs detect that.
             let next = |step: u64| (page * 3 + step) % pages;
             let links = [
                 format!("http://127.0.0.1:{port}/page/{}", next(1)),
@@ -162,7 +163,7 @@ fn site(pages: u64) -> Outcome<(String, Arc<Vec<[AtomicU32; 2]>>)> {
     Ok((root, counts))
 }
 
-/// Crawl a site of so many pages, killed once on the way; how often each was given away.
+/// Crawl a site with this many pages, killed once on the way; returns how often each was served.
 fn crawl(pages: u64, folder: &Path) -> Outcome<Vec<u32>> {
     let (root, counts) = site(pages)?;
     let mut crawler = Crawler::open(folder)?;

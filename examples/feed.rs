@@ -1,12 +1,12 @@
 //! Never show a user what they have seen, on every scroll, in milliseconds.
 //!
 //! Why it is built so: a feed has thousands of candidates and must not repeat itself, and a plain
-//! list of what each user has seen takes 70 KB a user. A seen list (`mayhap-seen`) takes a few
-//! bytes an id, forgets the oldest slice when it is full and the whole list when the user stays
-//! away. Showing has two phases: what the server *offers* counts as seen for a minute, so that a
-//! second request does not get it too; what the screen really *showed* is confirmed, and what the
-//! user never scrolled to comes back. The popular comes first, and once all is seen there is
-//! nothing to show: better an empty page than a stale one.
+//! list of what each user has seen takes 70 KB per user. A seen list (`mayhap-seen`) takes a few
+//! bytes per id, drops the oldest slice when it is full and expires when the user stays away.
+//! Showing has two phases: what the server *offers* counts as seen for a minute, so that a
+//! concurrent request does not get it too; what the screen really *showed* is confirmed, and what
+//! the user never scrolled to comes back. The most popular comes first, and once all is seen there
+//! is nothing to show: better an empty page than a stale one.
 //!
 //! ```sh
 //! cargo run --release -p mayhap-examples --example feed
@@ -16,7 +16,7 @@ use mayhap_seen::{Embedded, Seen, SeenError};
 use std::error::Error;
 use std::path::Path;
 
-/// What a page of the feed has room for.
+/// Articles per page of the feed.
 const PAGE: usize = 20;
 const OFFER_SECONDS: u64 = 60;
 
@@ -32,7 +32,7 @@ impl Feed {
         Ok(Feed { seen: Seen::new(Embedded::open(file)?), articles })
     }
 
-    /// The next page: asked for a few at a time, so that no more is offered than fits.
+    /// The next page: a few candidates at a time, so that no more is offered than fits.
     fn page(&self, user: &str) -> Result<Vec<&str>, SeenError> {
         let mut page = Vec::new();
         for candidates in self.articles.chunks(PAGE) {
@@ -89,7 +89,7 @@ mod tests {
             }
             feed.shown("ada", &page)?;
         }
-        // All but what the rate hides.
+        // All but the false positives.
         assert!(shown.len() >= 395, "{} of 400", shown.len());
         assert_eq!(feed.page("bob")?.len(), PAGE, "another user has seen nothing");
         Ok(())

@@ -1,21 +1,21 @@
 //! A packet that knows where it has been.
 //!
 //! Why it is built so: while routing tables change, packets may run in circles until their hop
-//! limit kills them, and cost every link on the way that many times. Here each hop asks the
-//! packet whether it has been here, drops it if so, and else adds itself: a `Packet` filter of
-//! 32 bytes in the header, whatever the length of the path, without a heap. An honest path is
-//! dropped by mistake as often as the filter errs on some hop: with 256 bits and 5 probes a path
-//! of 16 hops about once in three hundred, by the formula below; a sender tries such a packet
-//! again under another seed. What comes off the wire with too many bits set is dropped at once,
-//! since a header of ones would pass for every loop.
+//! limit kills them, and load every link on the way that many times. Here each hop checks whether
+//! the packet has been here, drops it if so, and otherwise adds itself: a `Packet` filter of 32
+//! bytes in the header, whatever the length of the path, without a heap. A loop-free path is
+//! dropped at the false-positive rate of its hops: with 256 bits and 5 probes, a path of 16 hops
+//! about once in three hundred, by the formula below; the sender retries such a packet with another
+//! seed. A received filter with too many bits set is dropped at once, since a header of ones would
+//! look like a loop everywhere.
 //!
 //! ```sh
 //! cargo run --release -p mayhap-examples --example loop_detection
 //! ```
 
-use mayhap::Packet;
+use mayhap::packet::Packet;
 
-/// 256 bits, five probes a hop.
+/// 256 bits, five probes per hop.
 type Header = Packet<32, 5>;
 /// No honest path of up to 32 hops sets more.
 const MAX_BITS: u32 = 160;
@@ -42,7 +42,7 @@ fn hop(router: u64, wire: [u8; 32], seed: u64) -> Verdict {
     }
 }
 
-/// Send a packet along a path; after how many hops it was dropped, if it was.
+/// Send a packet along a path; returns after how many hops it was dropped, if it was.
 fn send(path: impl Iterator<Item = u64>, seed: u64) -> Option<usize> {
     let mut wire = [0; 32];
     for (hops, router) in path.enumerate() {
@@ -54,14 +54,14 @@ fn send(path: impl Iterator<Item = u64>, seed: u64) -> Option<usize> {
     None
 }
 
-/// How often an honest path of so many hops is dropped: some hop finds all its five bits set
+/// How often a loop-free path with this many hops is dropped: some hop finds all its five bits set
 /// by those before.
 fn false_drops(hops: u32) -> f64 {
     let fill = |before: u32| 1.0 - (1.0 - 1.0 / 256f64).powf(5.0 * f64::from(before));
     1.0 - (0..hops).map(|before| 1.0 - fill(before).powi(5)).product::<f64>()
 }
 
-/// The share of packets dropped on honest paths of so many hops.
+/// The share of packets dropped on loop-free paths with this many hops.
 fn measured(hops: u64, packets: u64) -> f64 {
     let dropped = |packet: &u64| send((0..hops).map(|hop| packet * 1000 + hop), *packet).is_some();
     (0..packets).filter(dropped).count() as f64 / packets as f64
@@ -96,7 +96,7 @@ mod tests {
         for hops in [8, 16, 24] {
             let (found, expected) = (measured(hops, 100_000), false_drops(hops as u32));
             let sigma = (expected / 100_000.0).sqrt();
-            // The formula takes bits for independent, which flatters a little.
+            // The formula assumes independent bits, which is slightly optimistic.
             assert!((found - expected).abs() < 5.0 * sigma + 0.1 * expected, "{found}, {expected}");
         }
     }

@@ -1,20 +1,20 @@
 //! Skip the disk: filters in a log-structured store, by row and by row and column.
 //!
-//! Why it is built so: such a store keeps many sorted tables, and a key that is in none of them would be
-//! looked for in each. A filter beside each table says "not here" for ten bits a key. LevelDB asks
-//! a policy for those bits, and so takes ours, byte for byte what its own would be. HBase stores
-//! cells under (row, column) and lets a table choose: a filter of *rows* is small and serves
-//! lookups of whole rows, but cannot tell that a row lacks a column; a filter of *rows and columns*
-//! can, and is larger where rows are wide. Both parts go into one key, lengths before them, so that
-//! ("ab", "c") and ("a", "bc") are two keys. Every "maybe" is a block read from the disk: those
-//! are counted.
+//! Why it is built so: such a store keeps many sorted tables, and a key that is in none of them
+//! would be searched in each. A filter beside each table says "not here" for ten bits per key.
+//! LevelDB gets those bits from a policy, and so takes Mayhap's, byte for byte what its own would
+//! be. HBase stores cells under (row, column) and lets a table choose: a filter of *rows* is small
+//! and serves lookups of whole rows, but cannot tell that a row lacks a column; a filter of *rows
+//! and columns* can, and is larger where rows are wide. Both parts go into one key, lengths before
+//! them, so that ("ab", "c") and ("a", "bc") are two keys. Every "maybe" is a block read from disk:
+//! those are counted.
 //!
 //! ```sh
 //! cargo run --release -p mayhap-examples --example lsm_reads
 //! ```
 
 use mayhap_foreign::leveldb::{Policy, Program};
-use mayhap_store::keys::compound;
+use mayhap_store::text::compound;
 use rusty_leveldb::{DB, FilterPolicy, Options, Result};
 use std::cell::Cell;
 use std::path::Path;
@@ -23,7 +23,7 @@ use std::rc::Rc;
 const ROWS: u32 = 3_000;
 const BITS_PER_KEY: u32 = 10;
 
-/// What of a cell's key is in the filter.
+/// Which part of a cell's key is in the filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum By {
     Row,
@@ -34,13 +34,13 @@ fn cell(row: &str, column: &str) -> Vec<u8> {
     compound([row, column])
 }
 
-/// The part of a cell's key that is its row: a length of eight bytes, and so many more.
+/// The row part of a cell's key: a length of eight bytes, and that many more.
 fn row_of(key: &[u8]) -> &[u8] {
     let length = key.first_chunk().map(|length| u64::from_le_bytes(*length) as usize);
     length.and_then(|length| key.get(..length.checked_add(8)?)).unwrap_or(key)
 }
 
-/// Our policy under theirs, counting the blocks that are read.
+/// Mayhap's policy under LevelDB's, counting the blocks that are read.
 struct Counted {
     policy: Policy,
     by: By,
@@ -71,8 +71,8 @@ impl FilterPolicy for Counted {
     }
 }
 
-/// Reads for as many lookups as there are rows: of cells that are there, of rows that are not, and
-/// of columns that their rows lack.
+/// Block reads for as many lookups as there are rows: of existing cells, of absent rows, and of
+/// columns that their rows lack.
 fn reads(folder: &Path, by: By) -> Result<[u64; 3]> {
     let count = Rc::new(Cell::new(0));
     let policy = Policy::new(Program::Leveldb, BITS_PER_KEY);
@@ -85,7 +85,7 @@ fn reads(folder: &Path, by: By) -> Result<[u64; 3]> {
     let mut db = DB::open(folder, options)?;
     let row = |i: u32| format!("row-{i:06}");
     for i in 0..ROWS {
-        // Rows two by two: those between are absent, in the midst of the tables.
+        // Every second row exists: absent ones are in the middle of the tables.
         for column in ["name", "mail", "born"] {
             db.put(&cell(&row(2 * i), column), &[i as u8; 60])?;
         }

@@ -1,10 +1,10 @@
 //! Does this order exist? Two answers, and when each is right.
 //!
-//! Why it is built so: order numbers that are counted up lie side by side, and then an exact set
-//! of bits (`Bitmap`) takes a bit or less for each and never errs; nothing beats it. Numbers
-//! drawn at random from a wide range share no neighbourhood: the bitmap falls back to two bytes
-//! and more an id, while a filter takes ten bits whatever the ids look like, and errs at the rate
-//! asked for. So measure the density first: below about one id in two hundred, take the filter.
+//! Why it is built so: sequential order numbers are dense, and then an exact bitmap (`Bitmap`)
+//! takes a bit or less for each and has no false positives; nothing beats it. Numbers drawn at
+//! random from a wide range are sparse: the bitmap falls back to two bytes and more per id, while a
+//! filter takes ten bits whatever the ids look like, at the false-positive rate chosen. So measure
+//! the density first: below about one id in two hundred, take the filter.
 //!
 //! ```sh
 //! cargo run --release -p mayhap-examples --example order_ids
@@ -14,17 +14,17 @@ use mayhap::{Bitmap, Blocked, Spec, SpecError};
 
 const FPR: f64 = 0.01;
 
-/// Ids as a counter gives them, one in ten missing.
+/// Sequential ids, one in ten missing.
 fn dense(count: u64) -> impl Iterator<Item = u64> + Clone {
     (1_000_000..).filter(|id| id % 10 != 7).take(count as usize)
 }
 
-/// Ids as a random source gives them.
+/// Random ids.
 fn sparse(count: u64) -> impl Iterator<Item = u64> + Clone {
     (1..=count).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 8)
 }
 
-/// Bits an id, exactly and approximately; and how many of `strangers` each takes for orders.
+/// Bits per id, exact and approximate; and how many of `absent_keys` each takes for orders.
 struct Measured {
     exact_bits: f64,
     filter_bits: f64,
@@ -33,7 +33,7 @@ struct Measured {
 
 fn measure(
     ids: impl Iterator<Item = u64> + Clone,
-    strangers: impl Iterator<Item = u64>,
+    absent_keys: impl Iterator<Item = u64>,
 ) -> Result<Measured, SpecError> {
     let count = ids.clone().count() as u64;
     let mut exact: Bitmap = ids.clone().collect();
@@ -42,7 +42,7 @@ fn measure(
     ids.clone().for_each(|id| _ = filter.insert(id));
     assert!(ids.clone().all(|id| exact.contains(id) && filter.contains(id)));
     let mut wrong = [0, 0];
-    for id in strangers {
+    for id in absent_keys {
         wrong[0] += u64::from(exact.contains(id));
         wrong[1] += u64::from(filter.contains(id));
     }
@@ -54,7 +54,7 @@ fn measure(
 fn show(name: &str, measured: &Measured) {
     let Measured { exact_bits, filter_bits, wrong: [exact, filter] } = measured;
     println!(
-        "{name}: Bitmap {exact_bits:.2} bits an id, {exact} wrong; Blocked {filter_bits:.2}, {filter} wrong"
+        "{name}: Bitmap {exact_bits:.2} bits per id, {exact} wrong; Blocked {filter_bits:.2}, {filter} wrong"
     );
 }
 

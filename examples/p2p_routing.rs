@@ -1,12 +1,12 @@
 //! Which neighbour might know? Routing queries by what each link advertises.
 //!
-//! Why it is built so: flooding finds everything and costs a message for every link there is. Here
-//! each node tells each neighbour, in one filter a link, what can be found behind it: its own
-//! files and, united with them, what its other neighbours told (`Blocked`, since `union` of equal
-//! shapes is an or of their bits; all nodes agree on one shape beforehand). A query follows only links
+//! Why it is built so: flooding finds everything and costs a message on every link. Here each node
+//! tells each neighbour, in one filter per link, what can be found behind it: its own files and,
+//! united with them, what its other neighbours advertised (`Blocked`, since `union` of equal shapes
+//! is an OR of their bits; all nodes agree on one shape beforehand). A query follows only links
 //! whose filter says "maybe". A false positive costs a few messages that lead nowhere; a "no" is
-//! certain, so nothing that flooding finds is missed. Adverts fade with distance, since a filter
-//! of everything says yes to everything: they carry what is within `REACH` hops.
+//! certain, so nothing that flooding finds is missed. Adverts are limited in distance, since a
+//! filter of everything says yes to everything: they carry what is within `REACH` hops.
 //!
 //! ```sh
 //! cargo run --release -p mayhap-examples --example p2p_routing
@@ -16,7 +16,7 @@ use mayhap::{Blocked, Spec, SpecError};
 use std::collections::{HashSet, VecDeque};
 
 const FILES_PER_NODE: u64 = 50;
-/// How far adverts carry, and queries go.
+/// How far adverts carry, and queries go, in hops.
 const REACH: u32 = 4;
 
 /// Nodes in a ring, each also linked to some further away.
@@ -35,7 +35,7 @@ impl Network {
     fn new(nodes: usize) -> Result<Network, SpecError> {
         let links: Vec<Vec<usize>> = (0..nodes)
             .map(|node| {
-                // The chord of every fifth node goes across.
+                // Every fifth node has a chord across the ring.
                 let mut links = vec![(node + 1) % nodes, (node + nodes - 1) % nodes];
                 links.extend((node % 5 == 0).then_some((node + nodes / 2) % nodes / 5 * 5));
                 links.sort_unstable();
@@ -44,7 +44,7 @@ impl Network {
                 links
             })
             .collect();
-        let spec = Spec::new(FILES_PER_NODE * 16, 0.01)?; // as many as lie within reach
+        let spec = Spec::new(FILES_PER_NODE * 16, 0.01)?; // as many as are within reach
         let blank = |links: &Vec<usize>| links.iter().map(|_| Blocked::new(spec)).collect();
         let adverts = links.iter().map(blank).collect::<Result<_, _>>()?;
         let mut network = Network { links, adverts };
@@ -54,7 +54,7 @@ impl Network {
         Ok(network)
     }
 
-    /// One round: everybody tells every neighbour what it has and has heard from the others.
+    /// One round: each node tells every neighbour what it has and has received from the others.
     fn advertise(&mut self, spec: Spec) -> Result<(), SpecError> {
         let mut heard = self.adverts.clone();
         for (node, links) in self.links.iter().enumerate() {
@@ -63,7 +63,7 @@ impl Network {
                 files(*neighbour).for_each(|file| _ = advert.insert(file));
                 for (j, beyond) in self.links[*neighbour].iter().enumerate() {
                     if *beyond != node {
-                        // Equal shapes and seeds always unite.
+                        // Equal shapes and seeds can always be united.
                         _ = advert.union(&self.adverts[*neighbour][j]);
                     }
                 }
@@ -74,7 +74,7 @@ impl Network {
         Ok(())
     }
 
-    /// Ask for a file from a node: whether it was found within reach, and messages sent.
+    /// Query for a file from a node: whether it was found within reach, and messages sent.
     fn query(&self, from: usize, file: u64, follow: impl Fn(&Blocked) -> bool) -> (bool, u64) {
         let (mut messages, mut asked) = (0, HashSet::from([from]));
         let mut queue = VecDeque::from([(from, 0)]);
@@ -97,7 +97,7 @@ impl Network {
     }
 }
 
-/// Found and messages, by flooding and by adverts, over many queries for files nearby and afar.
+/// Found and messages, by flooding and by adverts, over many queries for files near and far.
 fn compare(nodes: usize, queries: u64) -> Result<[(u64, u64); 2], SpecError> {
     let network = Network::new(nodes)?;
     let mut totals = [(0, 0); 2];

@@ -1,31 +1,31 @@
-//! At most a few jobs of one customer at a time.
+//! At most a few concurrent jobs per customer.
 //!
 //! Why it is built so: a work queue serves millions of customers, and a counter for each, most of
-//! them idle, would outweigh the queue. A `Counting` filter has a small counter behind several
-//! probes of each key: entering adds one, leaving takes it away, and `count` is never below what
-//! is really in flight. So the limit is never exceeded; the price is that once in a thousand a
+//! them idle, would outweigh the queue. A `Quotient` filter holds a fingerprint of a dozen bits for
+//! each job in flight: entering inserts one, leaving removes it, and `count` is never below what is
+//! really in flight. So the limit is never exceeded; the price is that once in a thousand a
 //! customer is held back though there was room, and tried again. A job leaves only if it
-//! entered: taking away what is not there would steal from others, and the filter refuses it, so
-//! that a count is never negative. Counters end at 15, hence the limit is below that.
+//! entered: removing a key that was never inserted would take a copy from a customer with the same
+//! fingerprint. Should more jobs be in flight than it was made for, the filter grows.
 //!
 //! ```sh
 //! cargo run --release -p mayhap-examples --example queue_flow
 //! ```
 
-use mayhap::{Counting, Spec, SpecError};
+use mayhap::{Quotient, Spec, SpecError};
 use std::collections::{HashMap, VecDeque};
 
-/// Jobs of one customer at a time.
-const LIMIT: u8 = 4;
+/// Concurrent jobs per customer.
+const LIMIT: u64 = 4;
 
 struct Flow {
-    in_flight: Counting,
+    in_flight: Quotient,
 }
 
 impl Flow {
-    /// For so many jobs in flight at a time, of all customers together.
+    /// For this many jobs in flight, of all customers together.
     fn new(jobs: u64) -> Result<Flow, SpecError> {
-        Ok(Flow { in_flight: Counting::new(Spec::new(jobs, 0.001)?)? })
+        Ok(Flow { in_flight: Quotient::new(Spec::new(jobs, 0.001)?)? })
     }
 
     /// Whether a job of this customer may start; if so it counts from now on.
@@ -43,14 +43,14 @@ impl Flow {
     }
 }
 
-/// What a run of the queue came to.
+/// The result of a run of the queue.
 #[derive(Debug, Default)]
 struct Report {
     done: u64,
     held_back: u64,
     /// Held back though fewer than the limit were in flight.
     held_back_wrongly: u64,
-    most_at_once: u8,
+    most_at_once: u64,
     left_over: u64,
 }
 
@@ -60,7 +60,7 @@ fn run(jobs: u64, workers: usize) -> Result<Report, SpecError> {
     let customer = |job: u64| if job.is_multiple_of(3) { 0 } else { 1 + job * 7919 % 5000 };
     let mut queue: VecDeque<u64> = (0..jobs).map(customer).collect();
     let mut running = VecDeque::new();
-    let mut truth: HashMap<u64, u8> = HashMap::new(); // what the filter spares us
+    let mut truth: HashMap<u64, u64> = HashMap::new(); // what the filter replaces
     let mut report = Report::default();
     let mut idle = 0;
     while !queue.is_empty() || !running.is_empty() {

@@ -1,27 +1,28 @@
-//! Nothing on the black list passes, and nobody on the white list is ever stopped.
+//! Nothing on the block list passes, and nobody on the allow list is ever stopped.
 //!
-//! Why it is built so: the textbook answer to a spam filter's false positives is a small white
-//! list beside it. But then somebody must notice each of them first. Who our customers write to is
-//! known beforehand, so here the white list goes into the filter itself (`Cascade`): it is exact
-//! on both lists, and at the asked rate for senders nobody has heard of. Addresses are compared
-//! in one spelling. A sender who turns bad during the day goes to the stash, exactly, until the
-//! next build at night.
+//! Why it is built so: the textbook answer to a spam filter's false positives is a small allow list
+//! beside it. But then somebody must notice each of them first. Who our customers write to is known
+//! beforehand, so here the allow list goes into the filter itself (`Cascade`): it is exact on both
+//! lists, and has the chosen false-positive rate for unknown senders. Addresses are compared in
+//! normal form. A sender that turns bad during the day goes to the stash, exactly, until the
+//! nightly rebuild.
 //!
 //! ```sh
 //! cargo run --release -p mayhap-examples --example spam
 //! ```
 
-use mayhap::{Cascade, Decider, Spec};
-use mayhap_store::keys::Normaliser;
+use mayhap::cascade::DecidedBy;
+use mayhap::{Cascade, Spec};
+use mayhap_store::text::Normalizer;
 use std::error::Error;
 
-/// What becomes of a mail.
+/// What happens to a mail.
 #[derive(Debug, PartialEq)]
 enum Fate {
     Delivered,
-    /// On the black list, or a stranger taken for one that is.
-    Rejected(Decider),
-    /// The sender is no address at all.
+    /// On the block list, or a false positive.
+    Rejected(DecidedBy),
+    /// The sender is not a valid address.
     Malformed,
 }
 
@@ -31,7 +32,7 @@ struct Gate {
 
 fn normal(address: &str) -> Option<Vec<u8>> {
     let mut normal = Vec::new();
-    Normaliser::Email.apply(address.as_bytes(), &mut normal).then_some(normal)
+    Normalizer::Email.apply(address.as_bytes(), &mut normal).then_some(normal)
 }
 
 impl Gate {
@@ -43,7 +44,7 @@ impl Gate {
         let black: Vec<_> = black.into_iter().filter_map(normal).collect();
         let white: Vec<_> = white.into_iter().filter_map(normal).collect();
         let spec = Spec::new(black.len().max(1) as u64, fpr)?;
-        Ok(Gate { senders: Cascade::from_keys(spec, &black, &white)? })
+        Ok(Gate { senders: Cascade::with_options(spec, Default::default(), &black, &white)? })
     }
 
     fn judge(&self, sender: &str) -> Fate {
@@ -61,7 +62,7 @@ impl Gate {
     }
 }
 
-/// Spammers, customers, and people nobody has heard of.
+/// Spammers, customers, and unknown senders.
 fn people(name: &str, count: u32) -> Vec<String> {
     (0..count).map(|i| format!("{name}{i}@host{}.example", i % 97)).collect()
 }
@@ -93,19 +94,19 @@ mod tests {
         let mut gate =
             Gate::new(black.iter().map(String::as_str), white.iter().map(String::as_str), 0.01)?;
         for sender in &black {
-            assert_eq!(gate.judge(sender), Fate::Rejected(Decider::Lists), "{sender}");
+            assert_eq!(gate.judge(sender), Fate::Rejected(DecidedBy::Lists), "{sender}");
             assert_eq!(
                 gate.judge(&format!(" <{}>", sender.to_uppercase())),
-                Fate::Rejected(Decider::Lists)
+                Fate::Rejected(DecidedBy::Lists)
             );
         }
         assert!(white.iter().all(|sender| gate.judge(sender) == Fate::Delivered));
         let strangers = people("stranger", 100_000);
         let wrong = strangers.iter().filter(|sender| gate.judge(sender) != Fate::Delivered).count();
-        assert!((600..1000).contains(&wrong), "{wrong}"); // 1/128: what 6 bits and a coin give
+        assert!((600..1000).contains(&wrong), "{wrong}"); // 1/128: what 6 bits and a coin flip give
         assert_eq!(gate.judge("nobody"), Fate::Malformed);
         gate.reported("Customer7@host7.example");
-        assert_eq!(gate.judge("customer7@host7.example"), Fate::Rejected(Decider::Stash));
+        assert_eq!(gate.judge("customer7@host7.example"), Fate::Rejected(DecidedBy::Stash));
         Ok(())
     }
 

@@ -1,12 +1,12 @@
-//! Print every word that is not in the list, and what it may have been meant to be.
+//! Prints every word that is not in the list, with suggestions.
 //!
 //! Why it is built so: a word list does not change while it is used, so it is a `Fuse`, the
-//! smallest filter: the hundred thousand words of a dictionary take 250 KB and are asked in
-//! place. The first such program had to choose its rate for typing errors alone: one in a
-//! thousand would be overlooked, and nobody would mind. But suggestions ask the filter hundreds of
-//! times for each wrong word, every string at edit distance one (53 letters' worth for each
-//! letter), and at 0.1% every second word would get one that does not exist. So the rate is 1 in
-//! 130 000: a false suggestion for one wrong word in three hundred, for seven bits a word more.
+//! smallest filter: the hundred thousand words of a dictionary take 250 KB and are used in place.
+//! For typing errors alone a false-positive rate of one in a thousand would do. But suggestions
+//! look up hundreds of strings for each wrong word, everything at edit distance one (53 per
+//! letter), and at 0.1% every second word would get a suggestion that does not exist. So the rate
+//! is 1 in 130 000: a false suggestion for one wrong word in three hundred, for seven bits per word
+//! more.
 //!
 //! ```sh
 //! cargo run --release -p mayhap-examples --example spellcheck -- README.md
@@ -20,7 +20,7 @@ use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
 
 const FPR: f64 = 1.0 / 131_072.0;
-/// Debian's `wamerican` and its kin.
+/// The path of Debian's `wamerican` and similar packages.
 const SYSTEM_WORDS: &str = "/usr/share/dict/words";
 const OUR_WORDS: &str = include_str!("../testdata/words/words.txt");
 
@@ -32,7 +32,7 @@ impl Speller {
     fn new(list: &str) -> Result<Speller, SpecError> {
         let words = || list.lines().map(str::to_lowercase);
         let spec = Spec::new(words().count().max(1) as u64, FPR)?;
-        Ok(Speller { words: Fuse::from_keys(spec, words())? })
+        Ok(Speller { words: Fuse::with_spec(spec, words())? })
     }
 
     fn knows(&self, word: &str) -> bool {
@@ -67,7 +67,7 @@ impl Speller {
         near
     }
 
-    /// Check a text line by line; how many words are unknown.
+    /// Check a text line by line; returns how many words are unknown.
     fn check(&self, name: &str, text: impl BufRead, mut to: impl Write) -> io::Result<u64> {
         let mut unknown = 0;
         for (line, text) in (1..).zip(text.lines()) {
@@ -88,8 +88,8 @@ impl Speller {
     }
 }
 
-/// The words of a line and the column of each, counted in letters from one. What has digits or
-/// underscores in it is a name, and no business of ours.
+/// The words of a line and the column of each, counted in characters from one. Words with digits or
+/// underscores are names, and skipped.
 fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '_');
     let pieces = line.split_inclusive(move |c| !is_part(c)).scan(0, |at, piece| {
@@ -157,7 +157,7 @@ mod tests {
     fn false_suggestions_are_rare() {
         let list: BTreeSet<&str> = OUR_WORDS.lines().collect();
         let speller = Speller::new(OUR_WORDS).unwrap();
-        // Each word with a letter changed, mostly into none.
+        // Each word with a letter changed, mostly into no word.
         let wrong = list.iter().flat_map(|word| speller.suggest(&word.replacen('e', "q", 1)));
         let false_ones = wrong.filter(|word| !list.contains(word.as_str())).count();
         assert!(false_ones < list.len() / 100, "{false_ones} false suggestions");

@@ -1,20 +1,22 @@
 //! Two billion URLs, 4 GB of memory: is this one among them?
 //!
-//! Why it is built so: the textbook's question, from the plan to the answer. A set of 64-bit
-//! hashes would take 16 GB before any overhead, a bitmap over 64-bit hashes cannot exist, and one over
-//! 32-bit hashes fits in 512 MB but takes every third stranger for a member. So the plan comes
-//! first, and says what each size gives; then the filter is filled by all cores at once through
-//! atomics, no lock and no bit lost; then members and strangers are asked, and the most memory
-//! the process ever held is read from the system. It takes minutes and 2.5 GB at full size,
-//! and any smaller number shows the same.
+//! Why it is built so: the textbook's question, from the plan to the answer. A set of 64-bit hashes
+//! would take 16 GB before any overhead, a bitmap over 64-bit hashes cannot exist, and one over
+//! 32-bit hashes fits in 512 MB but has a false-positive rate of a third. So the plan comes first,
+//! and says what each size gives; then the filter is filled by all cores at once through atomics,
+//! no lock and no bit lost; then members and absent keys are looked up, and the peak memory of the
+//! process is read from the system. It takes minutes and 2.5 GB at full size, and any smaller
+//! number shows the same.
 //!
 //! ```sh
 //! cargo run --release -p mayhap-examples --example two_billion              # the question itself
 //! cargo run --release -p mayhap-examples --example two_billion -- 20000000
 //! ```
 
-use mayhap::sizing::{Layout, Plan};
-use mayhap::{Blocked, Hash, Native, Scheme, Spec, SpecError};
+use mayhap::KindSpec;
+use mayhap::scheme::{Native, Scheme};
+use mayhap::sizing::Plan;
+use mayhap::{Blocked, Hash, Spec, SpecError};
 use std::time::Instant;
 
 const FPR: f64 = 0.01;
@@ -41,16 +43,16 @@ fn hashes(scheme: Native, ids: std::ops::Range<u64>, out: &mut Vec<Hash>) {
     }));
 }
 
-/// What each layout costs at 1%, and gives in a quarter of a byte a key.
+/// What each kind costs at 1%, and its false-positive rate at a quarter of a byte per key.
 fn plan(keys: u64) -> Result<(), SpecError> {
     println!("{keys} keys: as 64-bit hashes {} MB before any overhead", keys * 8 / 1_000_000);
-    for (name, layout) in
-        [("Classic", Layout::Classic), ("Blocked", Layout::Blocked), ("Fuse", Layout::Fuse)]
+    for (name, kind) in
+        [("Classic", KindSpec::Classic), ("Blocked", KindSpec::Blocked), ("Fuse", KindSpec::Fuse)]
     {
-        let plan = Plan::for_rate(layout, keys, FPR)?;
-        let tight = Plan::for_memory(layout, keys, keys / 4)?;
+        let plan = Plan::for_fpr(kind, keys, FPR)?;
+        let tight = Plan::for_memory(kind, keys, keys / 4)?;
         println!(
-            "{name:8} {:5} MB at 1%, {} cache lines a key; in {} MB {:.1}%",
+            "{name:8} {:5} MB at 1%, {} cache lines per key; in {} MB {:.1}%",
             plan.bytes() / 1_000_000,
             plan.lines(),
             tight.bytes() / 1_000_000,
@@ -90,7 +92,7 @@ fn yes(filter: &Blocked, ids: std::ops::Range<u64>) -> u64 {
     yes
 }
 
-/// The most memory this process ever held, where the system tells.
+/// The peak memory of this process, if the system says.
 fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -106,10 +108,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("built by {threads} threads in {:.1?}: {filter}", start.elapsed());
     let asked = keys.min(10_000_000);
     let start = Instant::now();
-    let (members, strangers) = (yes(&filter, 0..asked), yes(&filter, 1 << 40..(1 << 40) + asked));
+    let (members, absent_keys) = (yes(&filter, 0..asked), yes(&filter, 1 << 40..(1 << 40) + asked));
     println!(
-        "{members} of {asked} members found, {:.3}% of strangers, in {:.1?}",
-        strangers as f64 * 100.0 / asked as f64,
+        "{members} of {asked} members found, {:.3}% of absent keys, in {:.1?}",
+        absent_keys as f64 * 100.0 / asked as f64,
         start.elapsed()
     );
     if let Some(bytes) = peak_bytes() {

@@ -1,11 +1,12 @@
-//! Two lists told apart: ten million keys against a hundred million, and no mistake.
+//! A cascade: ten million keys against a hundred million, without an error.
 
 use crate::machine::peak_memory;
-use crate::mix::splitmix;
 use crate::page;
 use crate::report::amount;
+use crate::splitmix::splitmix;
+use mayhap::cascade::CascadeOptions;
 use mayhap::sizing::cascade_bound;
-use mayhap::{Cascade, Hash, Making, Spec};
+use mayhap::{Cascade, Hash, Spec};
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
@@ -14,10 +15,10 @@ const BATCH: u64 = 65_536;
 /// Numbers of excluded keys, and of keys in neither list, start here.
 const EXCLUDED: u64 = 1 << 40;
 const ABSENT: u64 = 1 << 41;
-/// What the sizes are held against.
+/// The target of the size.
 const BAR: f64 = 1.15;
 
-/// How much of it.
+/// The amount of work.
 #[derive(Clone, Copy)]
 pub struct Options {
     pub included: u64,
@@ -32,7 +33,7 @@ impl Default for Options {
     }
 }
 
-/// Measure and print; a full run goes into the page too. An error where an answer was wrong.
+/// Measure and print; a full run goes into the page too. An error if an answer was wrong.
 pub fn run(options: Options, docs: &Path) -> Result<(), String> {
     let Options { included, excluded, max_hashes } = options;
     let mut text = format!(
@@ -50,7 +51,7 @@ pub fn run(options: Options, docs: &Path) -> Result<(), String> {
     };
     let mut mistakes = 0;
     for (name, making) in
-        [("Fuse", Making::default()), ("Blocked", Making::default().with_blocked())]
+        [("Fuse", CascadeOptions::default()), ("Blocked", CascadeOptions::default().with_blocked())]
     {
         for fpr in [0.5, 1.0 / 128.0] {
             let spec = Spec::new(included, fpr).map_err(|error| error.to_string())?;
@@ -79,8 +80,8 @@ pub fn run(options: Options, docs: &Path) -> Result<(), String> {
             let held = if name == "Fuse" { verdict(bits <= BAR * bound) } else { "no bar" };
             say(format!(
                 "- `{name}` first, {:.3}% asked for: {bits:.2} bits an included key, {:.3} of the \
-                 bound (bar {BAR}: {held}); {} errors on both lists ({}); {:.3}% of strangers \
-                 pass ({}); built in {took:.1} s and {passes} passes over the exclude list, {asking:.1} ns a stranger",
+                 bound (bar {BAR}: {held}); {} errors on both lists ({}); {:.3}% false positives \
+                 ({}); built in {took:.1} s and {passes} passes over the exclude list, {asking:.1} ns per absent key",
                 100.0 * fpr,
                 bits / bound,
                 missing + wrong,
@@ -100,13 +101,13 @@ pub fn run(options: Options, docs: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Give the hashes of so many keys, a batch at a time.
+/// Produce the hashes of this many keys, a batch at a time.
 fn list(first: u64, count: u64, each: &mut (dyn FnMut(&[Hash]) + Send)) {
     let mut batch = Vec::new();
     for begin in (0..count).step_by(BATCH as usize) {
         batch.clear();
         let end = count.min(begin + BATCH);
-        batch.extend((begin..end).map(|i| Hash(splitmix(first + i))));
+        batch.extend((begin..end).map(|i| Hash::from_u64(splitmix(first + i))));
         each(&batch);
     }
 }

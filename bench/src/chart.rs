@@ -131,8 +131,8 @@ impl Chart {
         order.sort_by(|a, b| a.1.total_cmp(&b.1));
         let mut places = vec![0.0; order.len()];
         let mut free = TOP - 20.0;
-        for (i, wish) in order {
-            places[i] = wish.max(free);
+        for (i, wanted) in order {
+            places[i] = wanted.max(free);
             free = places[i] + 16.0;
         }
         places

@@ -1,17 +1,17 @@
 //! The two pictures of the page: time against size, and measured rate against target.
 
+use crate::candidate::Mode;
 use crate::chart::{Axis, Chart, Series};
-use crate::contest::{Contest, Row, median};
+use crate::comparison::{Comparison, Row, median};
 use crate::engine::Findings;
 use crate::report::amount;
-use crate::subject::Way;
 
-/// Nanoseconds a key against the number of keys, for hits or misses of u64 keys at 1%.
+/// Nanoseconds per key against the number of keys, for hits or misses of u64 keys at 1%.
 pub fn time_against_size(findings: &Findings, answer: &str, of: fn(&Row) -> &[f64]) -> Chart {
-    let contests: Vec<&Contest> =
+    let contests: Vec<&Comparison> =
         findings.contests.iter().filter(|c| c.sort == "u64" && c.fpr == 0.01).collect();
-    let lines = contests.first().map_or(&[][..], |contest| &contest.rows);
-    let shown = lines.iter().filter(|row| row.way != Way::Hashed || !row.is_ours());
+    let lines = contests.first().map_or(&[][..], |comparison| &comparison.rows);
+    let shown = lines.iter().filter(|row| row.way != Mode::Hashed || !row.is_ours());
     let series = shown.map(|row| Series {
         name: match row.is_ours() {
             true => format!("{}, {}", row.name, row.way),
@@ -19,9 +19,9 @@ pub fn time_against_size(findings: &Findings, answer: &str, of: fn(&Row) -> &[f6
         },
         points: contests
             .iter()
-            .filter_map(|contest| {
-                let row = contest.row(row.name, row.way)?;
-                Some((contest.keys as f64, median(of(row).iter().copied())?, 0.0))
+            .filter_map(|comparison| {
+                let row = comparison.row(row.name, row.way)?;
+                Some((comparison.keys as f64, median(of(row).iter().copied())?, 0.0))
             })
             .collect(),
         strong: row.name == "mayhap Blocked",
@@ -34,7 +34,7 @@ pub fn time_against_size(findings: &Findings, answer: &str, of: fn(&Row) -> &[f6
             marks: contests.iter().map(|c| (c.keys as f64, amount(c.keys))).collect(),
         },
         y: Axis {
-            label: "nanoseconds a key",
+            label: "nanoseconds per key",
             marks: [1, 2, 5, 10, 20, 50, 100, 200, 500]
                 .map(|mark| (f64::from(mark), mark.to_string()))
                 .into(),
@@ -52,11 +52,11 @@ pub fn rate_against_target(findings: &Findings) -> Chart {
     }
     // Rivals made to a target, from the contests; xorf and cuckoofilter have rates of their own.
     let middle = findings.contests.iter().filter(|c| c.sort == "u64" && c.keys == 5_000_000);
-    for contest in middle {
-        for row in contest.rows.iter().filter(|row| row.is_filter() && !row.is_ours()) {
+    for comparison in middle {
+        for row in comparison.rows.iter().filter(|row| row.is_filter() && !row.is_ours()) {
             let (rate, error) = row.rate();
             if row.build.is_none() && row.name != "cuckoofilter" {
-                let point = (contest.fpr, rate / contest.fpr, 2.0 * error / contest.fpr);
+                let point = (comparison.fpr, rate / comparison.fpr, 2.0 * error / comparison.fpr);
                 push(&mut series, row.name.to_owned(), point, false);
             }
         }

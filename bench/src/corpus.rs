@@ -1,9 +1,9 @@
-//! Files of URLs for measuring command-line tools: the same bytes as the Python script they were
-//! first made with.
+//! Files of URLs for measuring command-line tools: the same bytes as the Python script that first
+//! made them.
 //!
 //! `urls.txt`: n lines, 70% new and 30% repeats of an earlier line. `distinct.txt`: the new ones,
 //! in order. `check.txt`: n lines, half present in `distinct.txt` and half absent, shuffled.
-//! `truth.bin`: a byte a line of `check.txt`, 1 for present.
+//! `truth.bin`: a byte per line of `check.txt`, 1 for present.
 
 use crate::mersenne::Mersenne;
 use crate::urls::Urls;

@@ -1,19 +1,21 @@
-//! Many threads that hash keys and fill one filter: through atomics, or sorted by parts.
+//! Many threads that hash keys and fill one filter: through atomics, or partitioned.
 
 use crate::urls::{SEED, Urls};
-use mayhap::{Blocked, Classic, Hash, Native, Scatter, Scheme};
+use mayhap::concurrent::Partitioner;
+use mayhap::scheme::{Native, Scheme};
+use mayhap::{Blocked, Classic, Hash};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::thread::scope;
 
-/// Hashes handed over at a time.
+/// Hashes passed at a time.
 const BATCH: usize = 4096;
-/// Keys sorted before the parts are filled, at the most: 8 bytes each are held. Fewer where there
-/// are few: the first round pays for memory that the others find ready.
+/// Maximum keys partitioned before the partitions are filled: 8 bytes each are held. Fewer for
+/// smaller filters: the first round pays for memory that the others reuse.
 const ROUND: u64 = 50_000_000;
 const ROUNDS: u64 = 8;
-/// Keys sorted at a time. A thread that has all of its share from the start lets the others wait
-/// where its core is slower.
+/// Keys partitioned at a time. With fixed shares the others would wait for the thread on the
+/// slowest core.
 const PIECE: u64 = 1 << 16;
 
 /// Hash the URLs with numbers `pick(i)`; `each` gets batches.
@@ -67,7 +69,7 @@ pub fn partitioned(
     threads: u64,
     source: &(impl Fn(Range<u64>, &mut dyn FnMut(&[Hash])) + Sync),
 ) {
-    let mut sorted: Vec<_> = (0..threads).map(|_| Scatter::new(filter.shape())).collect();
+    let mut sorted: Vec<_> = (0..threads).map(|_| Partitioner::new(filter.shape())).collect();
     let round_keys = keys.div_ceil(ROUNDS).clamp(1, ROUND);
     for start in (0..keys).step_by(round_keys as usize) {
         let end = (start + round_keys).min(keys);
@@ -83,7 +85,7 @@ pub fn partitioned(
                 });
             }
         });
-        let mut parts = filter.parts_mut();
+        let mut parts = filter.partitions_mut();
         let parts = Mutex::new(parts.iter_mut().enumerate());
         scope(|scope| {
             for _ in 0..threads {
@@ -100,7 +102,7 @@ pub fn partitioned(
     filter.recount();
 }
 
-/// The next piece of work for whoever asks.
+/// The next piece of work for whichever thread is free.
 fn next<T>(work: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
     work.lock().ok()?.next()
 }

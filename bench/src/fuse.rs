@@ -1,12 +1,12 @@
-//! Our `Fuse` against xorf's: memory, building and asking, in turn.
+//! `Fuse` against xorf's: memory, building and lookups, in turn.
 
-use crate::contest::median;
-use crate::engine::Duel;
+use crate::candidate::{Candidate, Mode};
+use crate::comparison::median;
+use crate::engine::HeadToHead;
 use crate::keys::Keys;
-use crate::mix::splitmix;
 use crate::ours::{in_batches, yes};
 use crate::rates::{Rate, measure};
-use crate::subject::{Subject, Way};
+use crate::splitmix::splitmix;
 use mayhap::{Fuse, Hash, Spec};
 use std::hint::black_box;
 use std::mem::take;
@@ -27,7 +27,7 @@ fn build(spec: Spec, hashes: &mut [Hash]) -> Fuse {
 }
 
 /// `Fuse` among the others: built when all keys are there.
-pub fn subject<K: Keys>(keys: u64, fpr: f64) -> Box<dyn Subject<K>> {
+pub fn subject<K: Keys>(keys: u64, fpr: f64) -> Box<dyn Candidate<K>> {
     let spec = Spec::new(keys, fpr).expect("sizes and rates here are sane");
     Box::new(OurFuse { spec, fuse: None, hashes: Vec::new(), answers: Vec::new() })
 }
@@ -40,12 +40,12 @@ struct OurFuse {
     answers: Vec<bool>,
 }
 
-impl<K: Keys> Subject<K> for OurFuse {
+impl<K: Keys> Candidate<K> for OurFuse {
     fn name(&self) -> &'static str {
         "mayhap Fuse"
     }
 
-    fn insert(&mut self, _: Way, chunk: &K) {
+    fn insert(&mut self, _: Mode, chunk: &K) {
         self.hashes.extend(chunk.hashes());
     }
 
@@ -53,15 +53,15 @@ impl<K: Keys> Subject<K> for OurFuse {
         self.fuse = Some(build(self.spec, &mut take(&mut self.hashes)));
     }
 
-    fn contains(&mut self, way: Way, chunk: &K) -> u64 {
+    fn contains(&mut self, way: Mode, chunk: &K) -> u64 {
         let OurFuse { spec, fuse: Some(fuse), hashes, answers } = self else { return 0 };
         match way {
-            Way::Single => chunk.keys().map(|key| u64::from(fuse.contains(key))).sum(),
-            Way::Hashed => {
+            Mode::Single => chunk.keys().map(|key| u64::from(fuse.contains(key))).sum(),
+            Mode::Hashed => {
                 fuse.contains_batch(chunk.hashes(), answers);
                 yes(answers)
             }
-            Way::Batch => {
+            Mode::Batch => {
                 let mut hits = 0;
                 in_batches(chunk, spec.scheme(), hashes, |batch| {
                     fuse.contains_batch(batch, answers);
@@ -76,21 +76,21 @@ impl<K: Keys> Subject<K> for OurFuse {
         self.fuse.as_ref().map_or(0, Fuse::bits)
     }
 
-    fn ways(&self) -> &'static [Way] {
-        &[Way::Batch, Way::Hashed, Way::Single]
+    fn ways(&self) -> &'static [Mode] {
+        &[Mode::Batch, Mode::Hashed, Mode::Single]
     }
 
-    fn insert_ways(&self) -> &'static [Way] {
+    fn insert_ways(&self) -> &'static [Mode] {
         &[]
     }
 }
 
-/// Both with 8-bit fingerprints, built and asked in turn.
-pub fn duel(keys: u64, builds: u64) -> Duel {
+/// Both with 8-bit fingerprints, built and looked up in turn.
+pub fn duel(keys: u64, builds: u64) -> HeadToHead {
     eprintln!("Fuse against xorf, {keys} keys");
     let spec = Spec::new(keys, 1.0 / 256.0).expect("a sane rate");
-    let hashes: Vec<Hash> = (0..keys).map(|i| Hash(splitmix(i))).collect();
-    let numbers: Vec<u64> = hashes.iter().map(|hash| hash.0).collect();
+    let hashes: Vec<Hash> = (0..keys).map(|i| Hash::from_u64(splitmix(i))).collect();
+    let numbers: Vec<u64> = hashes.iter().map(|hash| hash.to_u64()).collect();
     let mut pair = None;
     let mut build_ratios = Vec::new();
     for _ in 0..builds {
@@ -110,20 +110,20 @@ pub fn duel(keys: u64, builds: u64) -> Duel {
     for round in 0..128 {
         // Hits and misses by turns.
         let base = (round % 2) << 40;
-        let at = |i| base + crate::mix::below(keys, round * CHUNK + i);
-        let chunk: Vec<Hash> = (0..CHUNK).map(|i| Hash(splitmix(at(i)))).collect();
-        let (one, many, rival) = (
+        let at = |i| base + crate::splitmix::below(keys, round * CHUNK + i);
+        let chunk: Vec<Hash> = (0..CHUNK).map(|i| Hash::from_u64(splitmix(at(i)))).collect();
+        let (one, many, competitor) = (
             timed(|| chunk.iter().filter(|hash| ours.contains_hash(**hash)).count()),
             timed(|| {
                 ours.contains_batch(&chunk, &mut answers);
                 answers.iter().filter(|yes| **yes).count()
             }),
-            timed(|| chunk.iter().filter(|hash| theirs.contains(&hash.0)).count()),
+            timed(|| chunk.iter().filter(|hash| theirs.contains(&hash.to_u64())).count()),
         );
-        single.push(rival / one);
-        batch.push(rival / many);
+        single.push(competitor / one);
+        batch.push(competitor / many);
     }
-    Duel {
+    HeadToHead {
         keys,
         bits_per_key: ours.bits() as f64 / keys as f64,
         build: median(build_ratios).unwrap_or(f64::NAN),

@@ -1,15 +1,16 @@
-//! What a secret costs: hashing 32-byte keys, keyed against seeded, chunk by chunk in turn.
+//! The cost of a secret: hashing 32-byte keys, keyed against seeded, interleaved.
 
-use crate::contest::median;
-use crate::mix::splitmix;
-use mayhap::{Native, Scheme, Secret};
+use crate::comparison::median;
+use crate::splitmix::splitmix;
+use mayhap::Secret;
+use mayhap::scheme::{Native, Scheme};
 use std::hint::black_box;
 use std::time::Instant;
 
 const KEYS: u64 = 8192;
 const ROUNDS: u64 = 200;
 
-/// Nanoseconds a 32-byte key.
+/// Nanoseconds per 32-byte key.
 pub struct Hashing {
     pub seeded: f64,
     pub keyed: f64,

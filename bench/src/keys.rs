@@ -1,9 +1,9 @@
-//! Chunks of keys, made before the clock starts: every turn of every filter sees keys that were
-//! not asked before, and pays for hashing them but not for making them.
+//! Chunks of keys, generated before the clock starts: every turn of every filter gets keys that
+//! were not looked up before, and pays for hashing them but not for generating them.
 
-use crate::mix::{below, splitmix};
+use crate::splitmix::{below, splitmix};
 use crate::urls::{SEED, Urls};
-use mayhap::{Native, Scheme};
+use mayhap::scheme::{Native, Scheme};
 use std::hash::Hash;
 use std::ops::Range;
 
@@ -12,9 +12,9 @@ const ABSENT: u64 = 1 << 40;
 
 /// A chunk of keys of one sort.
 pub trait Keys {
-    /// What tables call them.
+    /// Their name in tables.
     const NAME: &'static str;
-    /// What a filter is asked for.
+    /// The key type that a filter gets.
     type Key: Hash + mayhap::Key + ?Sized + 'static;
 
     /// An empty chunk.
@@ -23,23 +23,23 @@ pub trait Keys {
     fn fill(&mut self, ids: impl Iterator<Item = u64>);
     /// The keys, one after another.
     fn keys(&self) -> impl Iterator<Item = &Self::Key>;
-    /// Hash some of them, as a caller who has them in a row would: `hashes` is cleared and filled.
+    /// Hash some of them, as a caller with a slice would: `hashes` is cleared and filled.
     fn hash(&self, scheme: Native, some: Range<usize>, hashes: &mut Vec<mayhap::Hash>);
     /// Their hashes under the default scheme, for measuring what follows hashing.
     fn hashes(&self) -> &[mayhap::Hash];
 
-    /// Fill with members of 0..`keys`, spread all over; `draw` differs from chunk to chunk.
+    /// Fill with members of 0..`keys`, spread evenly; `draw` differs from chunk to chunk.
     fn fill_present(&mut self, keys: u64, draw: u64, count: u64) {
         self.fill((draw * count..(draw + 1) * count).map(|i| below(keys, i)));
     }
 
-    /// Fill with keys that no filter holds.
+    /// Fill with absent keys.
     fn fill_absent(&mut self, draw: u64, count: u64) {
         self.fill(ABSENT + draw * count..ABSENT + (draw + 1) * count);
     }
 }
 
-/// Integers without order.
+/// Shuffled integers.
 pub struct Numbers {
     numbers: Vec<u64>,
     hashes: Vec<mayhap::Hash>,
@@ -73,7 +73,7 @@ impl Keys for Numbers {
     }
 }
 
-/// URLs of about 60 bytes, packed one behind the other.
+/// URLs of about 60 bytes, concatenated.
 pub struct UrlKeys {
     urls: Urls,
     text: String,

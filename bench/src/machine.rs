@@ -2,7 +2,7 @@
 
 use std::fs::read_to_string;
 
-/// Facts worth knowing beside a number, one a line.
+/// Facts worth knowing beside a number, one per line.
 pub fn facts() -> Vec<(&'static str, String)> {
     let cpus = read_to_string("/proc/cpuinfo").unwrap_or_default();
     let memory = field(&read_to_string("/proc/meminfo").unwrap_or_default(), "MemTotal");
@@ -33,7 +33,7 @@ fn vectors() -> &'static str {
     if cfg!(target_arch = "aarch64") { "NEON" } else { "unknown" }
 }
 
-/// The most memory this process ever held, in bytes.
+/// The peak memory of this process, in bytes.
 pub fn peak_memory() -> u64 {
     let status = read_to_string("/proc/self/status").unwrap_or_default();
     field(&status, "VmHWM").trim_end_matches(" kB").parse::<u64>().map_or(0, |kb| kb << 10)

@@ -1,4 +1,4 @@
-//! Measurements of mayhap, side by side with its rivals.
+//! Measurements of mayhap, side by side with its competitors.
 //!
 //! ```text
 //! mayhap-bench engine [--quick] [--all] [--only 1e5|5e6|1e8] [--docs DIR]
@@ -11,35 +11,36 @@
 //! mayhap-bench urls OUTDIR [LINES] [SEED]
 //! ```
 
-mod awake;
-mod bars;
+mod alloc_counter;
+mod baseline;
+mod batches;
+mod candidate;
 mod cascade;
 mod chart;
 mod charts;
 mod cli;
-mod contest;
+mod comparison;
+mod competitors;
 mod corpus;
+mod cpu_warmer;
 mod engine;
 mod fill;
 mod fuse;
 mod hashing;
-mod heap;
 mod keys;
-mod limit;
-mod losses;
 mod machine;
 mod mersenne;
-mod mix;
 mod module;
 mod ours;
 mod page;
 mod quotient;
 mod rates;
+mod regressions;
 mod report;
-mod rivals;
 mod scale;
 mod seen;
-mod subject;
+mod splitmix;
+mod targets;
 mod threads;
 mod urls;
 
@@ -66,8 +67,8 @@ fn main() -> ExitCode {
         Some((verb, rest)) if verb == "seen" => seen(rest),
         Some((verb, rest)) if verb == "module" => module(rest),
         Some((verb, rest)) if verb == "urls" => urls(rest),
-        Some((verb, _)) if verb == awake::VERB => {
-            awake::spin();
+        Some((verb, _)) if verb == cpu_warmer::VERB => {
+            cpu_warmer::spin();
             Ok(())
         }
         _ => Err(USAGE.to_owned()),

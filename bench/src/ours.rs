@@ -1,10 +1,11 @@
-//! Our own kinds as subjects.
+//! Mayhap's kinds as candidates.
 
+use crate::candidate::{Candidate, Mode};
 use crate::keys::Keys;
-use crate::subject::{Subject, Way};
-use mayhap::{Blocked, Classic, Hash, Native, Quotient, Spec};
+use mayhap::scheme::Native;
+use mayhap::{Blocked, Classic, Hash, Quotient, Spec};
 
-/// Keys hashed and handed over at a time: their hashes and answers fit the L1 cache.
+/// Keys hashed and passed at a time: their hashes and answers fit the L1 cache.
 pub const BATCH: usize = 2048;
 
 /// A kind, and the buffers of a caller who works in batches.
@@ -21,7 +22,7 @@ impl<F> Ours<F> {
 }
 
 /// The kinds that are filled key by key.
-pub fn all<K: Keys>(keys: u64, fpr: f64) -> Vec<Box<dyn Subject<K>>> {
+pub fn all<K: Keys>(keys: u64, fpr: f64) -> Vec<Box<dyn Candidate<K>>> {
     let spec = Spec::new(keys, fpr).expect("sizes and rates here are sane");
     vec![
         Box::new(Ours::new(Blocked::new(spec).expect("memory for a filter"))),
@@ -48,35 +49,35 @@ pub fn yes(answers: &[bool]) -> u64 {
     answers.iter().map(|yes| u64::from(*yes)).sum()
 }
 
-/// The inherent methods are what a caller would write; a trait could not reach them.
+/// The inherent methods are what a caller would write; a trait could not call them.
 macro_rules! subject {
     ($kind:ty, $name:literal, $scheme:expr, |$filter:ident| $bits:expr) => {
-        impl<K: Keys> Subject<K> for Ours<$kind> {
+        impl<K: Keys> Candidate<K> for Ours<$kind> {
             fn name(&self) -> &'static str {
                 $name
             }
 
-            fn insert(&mut self, way: Way, chunk: &K) {
+            fn insert(&mut self, way: Mode, chunk: &K) {
                 let Ours { filter, hashes, .. } = self;
                 match way {
-                    Way::Single => chunk.keys().for_each(|key| _ = filter.insert(key)),
-                    Way::Hashed => _ = filter.insert_batch(chunk.hashes()),
-                    Way::Batch => {
+                    Mode::Single => chunk.keys().for_each(|key| _ = filter.insert(key)),
+                    Mode::Hashed => _ = filter.insert_batch(chunk.hashes()),
+                    Mode::Batch => {
                         let scheme = $scheme(filter);
                         in_batches(chunk, scheme, hashes, |batch| _ = filter.insert_batch(batch));
                     }
                 }
             }
 
-            fn contains(&mut self, way: Way, chunk: &K) -> u64 {
+            fn contains(&mut self, way: Mode, chunk: &K) -> u64 {
                 let Ours { filter, hashes, answers } = self;
                 match way {
-                    Way::Single => chunk.keys().map(|key| u64::from(filter.contains(key))).sum(),
-                    Way::Hashed => {
+                    Mode::Single => chunk.keys().map(|key| u64::from(filter.contains(key))).sum(),
+                    Mode::Hashed => {
                         filter.contains_batch(chunk.hashes(), answers);
                         yes(answers)
                     }
-                    Way::Batch => {
+                    Mode::Batch => {
                         let mut hits = 0;
                         in_batches(chunk, $scheme(filter), hashes, |batch| {
                             filter.contains_batch(batch, answers);
@@ -92,12 +93,12 @@ macro_rules! subject {
                 $bits
             }
 
-            fn ways(&self) -> &'static [Way] {
-                &[Way::Batch, Way::Hashed, Way::Single]
+            fn ways(&self) -> &'static [Mode] {
+                &[Mode::Batch, Mode::Hashed, Mode::Single]
             }
 
-            fn insert_ways(&self) -> &'static [Way] {
-                &[Way::Batch, Way::Single]
+            fn insert_ways(&self) -> &'static [Mode] {
+                &[Mode::Batch, Mode::Single]
             }
         }
     };

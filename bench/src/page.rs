@@ -1,4 +1,4 @@
-//! The page `docs/BENCHMARKS.md`: several programs write it, each its own part.
+//! The page `docs/BENCHMARKS.md`: several programs write it, each its own section.
 
 use std::fmt::Write;
 use std::io::Result;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 const NAME: &str = "BENCHMARKS.md";
 
-/// A part of the page that has a writer of its own.
+/// A section of the page with a writer of its own.
 #[derive(Clone, Copy)]
 pub struct Part {
     name: &'static str,
@@ -15,15 +15,15 @@ pub struct Part {
 
 /// The command beside other programs.
 pub const CLI: Part = Part { name: "cli", title: "The command" };
-/// Two lists told apart.
+/// Cascades.
 pub const CASCADE: Part = Part { name: "cascade", title: "Two lists told apart" };
-/// Who has seen what.
+/// Seen lists.
 pub const SEEN: Part = Part { name: "seen", title: "Seen lists" };
 /// Inside Redis and Valkey.
 pub const MODULE: Part = Part { name: "module", title: "Inside Redis and Valkey" };
 /// Two billion keys.
 pub const SCALE: Part = Part { name: "scale", title: "Two billion URLs" };
-/// In the order of the page, behind what `engine` writes.
+/// In the order of the page, after what `engine` writes.
 const PARTS: [Part; 5] = [CLI, CASCADE, SEEN, MODULE, SCALE];
 
 impl Part {
@@ -35,12 +35,12 @@ impl Part {
         format!("<!-- /{} -->\n", self.name)
     }
 
-    /// What the page has of it.
+    /// Its current text on the page.
     fn within(self, page: &str) -> Option<&str> {
         Some(page.split_once(&self.start())?.1.split_once(&self.end())?.0)
     }
 
-    /// What stands there until it is run.
+    /// The placeholder until it is run.
     fn unwritten(self) -> String {
         let Part { name, title } = self;
         format!("## {title}\n\nNot yet run here: `cargo xtask bench {name}` fills this in.\n")
@@ -71,13 +71,13 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Write what comes first; the parts stay as they were.
+/// Write the first part; the sections stay as they were.
 pub fn write_engine(docs: &Path, text: &str) -> Result<()> {
     let old = std::fs::read_to_string(docs.join(NAME)).unwrap_or_default();
     write(docs, text, &old, None)
 }
 
-/// Write one part, and leave the rest as it was.
+/// Write one section, and leave the rest as it was.
 pub fn write_part(docs: &Path, part: Part, text: &str) -> Result<()> {
     let old = std::fs::read_to_string(docs.join(NAME)).unwrap_or_default();
     write(docs, first(&old), &old, Some((part, text)))
@@ -88,7 +88,7 @@ fn write(docs: &Path, first: &str, old: &str, new: Option<(Part, &str)>) -> Resu
     std::fs::write(docs.join(NAME), page(first, old, new))
 }
 
-/// What comes before the parts.
+/// What comes before the sections.
 fn first(page: &str) -> &str {
     let starts = PARTS.iter().filter_map(|part| page.find(&part.start()));
     page[..starts.min().unwrap_or(page.len())].trim_end_matches('\n')

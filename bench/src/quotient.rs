@@ -1,12 +1,12 @@
-//! `Quotient` beside everything else that gives keys up again, and beside `Blocked`: full filters,
-//! asked, emptied and filled by turns.
+//! `Quotient` beside other filters with removal, and beside `Blocked`: full filters, looked up,
+//! emptied and filled, interleaved.
 
-use crate::bars::Bar;
-use crate::contest::{median, ratio};
-use crate::mix::splitmix;
+use crate::candidate::Mode;
+use crate::comparison::{median, ratio};
 use crate::ours::{BATCH, yes};
 use crate::page::table;
-use crate::subject::Way;
+use crate::splitmix::splitmix;
+use crate::targets::Target;
 use mayhap::sizing::QuotientShape;
 use mayhap::{Blocked, Counting, Hash, Quotient, Spec};
 use rustix::time::{ClockId, clock_gettime};
@@ -18,7 +18,7 @@ const FAR: u64 = 15_900_000;
 const NEAR: u64 = 995_000;
 /// Keys of one turn.
 const CHUNK: u64 = 16_384;
-/// Untimed lookups before a turn: the others' turns have thrown the filter out of the cache.
+/// Untimed lookups before a turn: the others' turns have evicted the filter from the cache.
 const WARM: u64 = 4096;
 
 /// What is timed.
@@ -29,17 +29,17 @@ const MISS: usize = 2;
 const DELETE: usize = 3;
 const INSERT: usize = 4;
 
-/// A filter with the methods of its own.
-trait Rival {
+/// A filter with its own methods.
+trait Competitor {
     fn name(&self) -> &'static str;
     fn bits(&self) -> u64;
-    fn insert(&mut self, way: Way, keys: &[u64]);
-    fn contains(&mut self, way: Way, keys: &[u64]) -> u64;
-    /// Does nothing where it cannot.
-    fn remove(&mut self, way: Way, keys: &[u64]);
+    fn insert(&mut self, way: Mode, keys: &[u64]);
+    fn contains(&mut self, way: Mode, keys: &[u64]) -> u64;
+    /// Does nothing if unsupported.
+    fn remove(&mut self, way: Mode, keys: &[u64]);
 
-    fn ways(&self) -> &'static [Way] {
-        &[Way::Single]
+    fn ways(&self) -> &'static [Mode] {
+        &[Mode::Single]
     }
 
     fn can_remove(&self) -> bool {
@@ -47,7 +47,7 @@ trait Rival {
     }
 }
 
-/// A kind of ours, and the buffers of a caller who works in batches.
+/// A Mayhap kind, and the buffers of a caller who works in batches.
 struct Ours<F> {
     filter: F,
     hashes: Vec<Hash>,
@@ -60,7 +60,7 @@ fn ours<F>(filter: F) -> Ours<F> {
 
 macro_rules! ours {
     ($kind:ty, $name:literal, $remove:expr, $remove_batch:expr, $can:literal) => {
-        impl Rival for Ours<$kind> {
+        impl Competitor for Ours<$kind> {
             fn name(&self) -> &'static str {
                 $name
             }
@@ -69,9 +69,9 @@ macro_rules! ours {
                 8 * self.filter.as_bytes().len() as u64
             }
 
-            fn insert(&mut self, way: Way, keys: &[u64]) {
+            fn insert(&mut self, way: Mode, keys: &[u64]) {
                 let Ours { filter, hashes, .. } = self;
-                if way == Way::Single {
+                if way == Mode::Single {
                     keys.iter().for_each(|key| _ = filter.insert(key));
                     return;
                 }
@@ -81,9 +81,9 @@ macro_rules! ours {
                 }
             }
 
-            fn contains(&mut self, way: Way, keys: &[u64]) -> u64 {
+            fn contains(&mut self, way: Mode, keys: &[u64]) -> u64 {
                 let Ours { filter, hashes, answers } = self;
-                if way == Way::Single {
+                if way == Mode::Single {
                     return keys.iter().map(|key| u64::from(filter.contains(key))).sum();
                 }
                 let mut hits = 0;
@@ -95,9 +95,9 @@ macro_rules! ours {
                 hits
             }
 
-            fn remove(&mut self, way: Way, keys: &[u64]) {
+            fn remove(&mut self, way: Mode, keys: &[u64]) {
                 let Ours { filter, hashes, .. } = self;
-                if way == Way::Single {
+                if way == Mode::Single {
                     keys.iter().for_each(|key| $remove(filter, *key));
                     return;
                 }
@@ -107,8 +107,8 @@ macro_rules! ours {
                 }
             }
 
-            fn ways(&self) -> &'static [Way] {
-                &[Way::Single, Way::Batch]
+            fn ways(&self) -> &'static [Mode] {
+                &[Mode::Single, Mode::Batch]
             }
 
             fn can_remove(&self) -> bool {
@@ -146,7 +146,7 @@ ours!(
     false
 );
 
-impl Rival for qfilter::Filter {
+impl Competitor for qfilter::Filter {
     fn name(&self) -> &'static str {
         QFILTER
     }
@@ -155,20 +155,20 @@ impl Rival for qfilter::Filter {
         8 * self.memory_usage() as u64
     }
 
-    fn insert(&mut self, _: Way, keys: &[u64]) {
+    fn insert(&mut self, _: Mode, keys: &[u64]) {
         keys.iter().for_each(|key| _ = self.insert_duplicated(key));
     }
 
-    fn contains(&mut self, _: Way, keys: &[u64]) -> u64 {
+    fn contains(&mut self, _: Mode, keys: &[u64]) -> u64 {
         keys.iter().map(|key| u64::from(qfilter::Filter::contains(self, key))).sum()
     }
 
-    fn remove(&mut self, _: Way, keys: &[u64]) {
+    fn remove(&mut self, _: Mode, keys: &[u64]) {
         keys.iter().for_each(|key| _ = qfilter::Filter::remove(self, key));
     }
 }
 
-impl Rival for cuckoofilter::CuckooFilter<DefaultHasher> {
+impl Competitor for cuckoofilter::CuckooFilter<DefaultHasher> {
     fn name(&self) -> &'static str {
         CUCKOO
     }
@@ -177,23 +177,23 @@ impl Rival for cuckoofilter::CuckooFilter<DefaultHasher> {
         8 * self.memory_usage() as u64
     }
 
-    fn insert(&mut self, _: Way, keys: &[u64]) {
+    fn insert(&mut self, _: Mode, keys: &[u64]) {
         keys.iter().for_each(|key| _ = self.add(key));
     }
 
-    fn contains(&mut self, _: Way, keys: &[u64]) -> u64 {
+    fn contains(&mut self, _: Mode, keys: &[u64]) -> u64 {
         keys.iter().map(|key| u64::from(cuckoofilter::CuckooFilter::contains(self, key))).sum()
     }
 
-    fn remove(&mut self, _: Way, keys: &[u64]) {
+    fn remove(&mut self, _: Mode, keys: &[u64]) {
         keys.iter().for_each(|key| _ = self.delete(key));
     }
 }
 
-/// One way of using one filter: nanoseconds per key, one for each round.
+/// One mode of one filter: nanoseconds per key, one for each round.
 struct Row {
     name: &'static str,
-    way: Way,
+    way: Mode,
     times: [Vec<f64>; OPERATIONS.len()],
     bits_per_key: f64,
     false_positives: u64,
@@ -206,7 +206,7 @@ pub struct Match {
     rows: Vec<Row>,
 }
 
-/// What the growth of a filter by a bit took.
+/// The cost of growing a filter by one bit.
 pub struct Growth {
     keys: u64,
     nanoseconds: f64,
@@ -214,7 +214,7 @@ pub struct Growth {
     rate_changed: bool,
 }
 
-/// Everything found.
+/// All results.
 pub struct Findings {
     matches: Vec<Match>,
     growth: Growth,
@@ -231,7 +231,7 @@ pub fn measure(quick: bool) -> Findings {
 pub fn run(quick: bool) {
     let findings = measure(quick);
     println!("{}", text(&findings));
-    println!("{}", crate::report::bars_table(bars(&findings)));
+    println!("{}", crate::report::targets_table(targets(&findings)));
 }
 
 fn key(i: u64) -> u64 {
@@ -241,75 +241,81 @@ fn key(i: u64) -> u64 {
 fn compare(keys: u64, rounds: u64) -> Match {
     eprintln!("Quotient beside others, {keys} keys");
     let spec = Spec::new(keys, 0.01).expect("a sane rate");
-    let mut rivals: Vec<Box<dyn Rival>> = vec![
+    let mut competitors: Vec<Box<dyn Competitor>> = vec![
         Box::new(ours(Quotient::new(spec).expect("memory for a filter"))),
         Box::new(qfilter::Filter::new(keys, 0.01).expect("a sane size")),
         Box::new(ours(Counting::new(spec).expect("memory for a filter"))),
         Box::new(ours(Blocked::new(spec).expect("memory for a filter"))),
         Box::new(cuckoofilter::CuckooFilter::<DefaultHasher>::with_capacity(keys as usize)),
     ];
-    let mut rows: Vec<Vec<Row>> = rivals.iter().map(|rival| rows_of(&**rival)).collect();
-    fill(&mut rivals, &mut rows, keys);
+    let mut rows: Vec<Vec<Row>> =
+        competitors.iter().map(|competitor| rows_of(&**competitor)).collect();
+    fill(&mut competitors, &mut rows, keys);
     for round in 0..rounds {
-        for turn in 0..rivals.len() {
-            let at = (turn + round as usize) % rivals.len();
-            let (rival, rows) = (&mut rivals[at], &mut rows[at]);
+        for turn in 0..competitors.len() {
+            let at = (turn + round as usize) % competitors.len();
+            let (competitor, rows) = (&mut competitors[at], &mut rows[at]);
             for (way, row) in rows.iter_mut().enumerate() {
                 let draw = |salt: u64| splitmix(round * 8 + 2 * way as u64 + salt) % (keys - CHUNK);
                 let (hit, gone) = (draw(0), draw(1));
                 let absent = (1 << 40) + (round * 2 + way as u64) * CHUNK;
                 let warm: Vec<u64> = (0..WARM).map(|i| key((1 << 41) + i * (round + 1))).collect();
-                black_box(rival.contains(row.way, &warm));
+                black_box(competitor.contains(row.way, &warm));
                 let present: Vec<u64> = (hit..hit + CHUNK).map(key).collect();
-                row.times[HIT].push(timed(|| _ = black_box(rival.contains(row.way, &present))));
+                row.times[HIT]
+                    .push(timed(|| _ = black_box(competitor.contains(row.way, &present))));
                 let absent: Vec<u64> = (absent..absent + CHUNK).map(key).collect();
                 let mut wrong = 0;
-                row.times[MISS].push(timed(|| wrong = rival.contains(row.way, &absent)));
+                row.times[MISS].push(timed(|| wrong = competitor.contains(row.way, &absent)));
                 (row.false_positives, row.asked) = (row.false_positives + wrong, row.asked + CHUNK);
-                if rival.can_remove() {
+                if competitor.can_remove() {
                     let gone: Vec<u64> = (gone..gone + CHUNK).map(key).collect();
-                    row.times[DELETE].push(timed(|| rival.remove(row.way, &gone)));
-                    row.times[INSERT].push(timed(|| rival.insert(row.way, &gone)));
+                    row.times[DELETE].push(timed(|| competitor.remove(row.way, &gone)));
+                    row.times[INSERT].push(timed(|| competitor.insert(row.way, &gone)));
                 }
             }
         }
     }
-    for (rival, rows) in rivals.iter_mut().zip(&mut rows) {
-        rows.iter_mut().for_each(|row| row.bits_per_key = rival.bits() as f64 / keys as f64);
+    for (competitor, rows) in competitors.iter_mut().zip(&mut rows) {
+        rows.iter_mut().for_each(|row| row.bits_per_key = competitor.bits() as f64 / keys as f64);
         let mut lost = 0;
         for start in (0..keys).step_by(1 << 16) {
             let chunk: Vec<u64> = (start..(start + (1 << 16)).min(keys)).map(key).collect();
-            lost += chunk.len() as u64 - rival.contains(Way::Batch, &chunk);
+            lost += chunk.len() as u64 - competitor.contains(Mode::Batch, &chunk);
         }
-        assert!(lost == 0 || !rival.name().starts_with("mayhap"), "{} lost {lost}", rival.name());
+        assert!(
+            lost == 0 || !competitor.name().starts_with("mayhap"),
+            "{} lost {lost}",
+            competitor.name()
+        );
     }
     Match { keys, rows: rows.into_iter().flatten().collect() }
 }
 
-fn rows_of(rival: &dyn Rival) -> Vec<Row> {
-    let row = |way: &Way| Row {
-        name: rival.name(),
+fn rows_of(competitor: &dyn Competitor) -> Vec<Row> {
+    let row = |way: &Mode| Row {
+        name: competitor.name(),
         way: *way,
         times: Default::default(),
         bits_per_key: 0.0,
         false_positives: 0,
         asked: 0,
     };
-    rival.ways().iter().map(row).collect()
+    competitor.ways().iter().map(row).collect()
 }
 
-/// All filters get the same chunks by turns; two ways of filling one take rounds in turn.
-fn fill(rivals: &mut [Box<dyn Rival>], rows: &mut [Vec<Row>], keys: u64) {
+/// All filters get the same chunks in turn; two modes of filling one take rounds in turn.
+fn fill(competitors: &mut [Box<dyn Competitor>], rows: &mut [Vec<Row>], keys: u64) {
     let chunk = (keys / 128).max(1);
     for round in 0..keys.div_ceil(chunk) {
         let range = round * chunk..((round + 1) * chunk).min(keys);
         let chunk: Vec<u64> = range.clone().map(key).collect();
-        for (rival, rows) in rivals.iter_mut().zip(rows.iter_mut()) {
+        for (competitor, rows) in competitors.iter_mut().zip(rows.iter_mut()) {
             let ways = rows.len();
             for (at, row) in rows.iter_mut().enumerate() {
                 let is_turn = round as usize % ways == at;
                 let time = match is_turn {
-                    true => timed(|| rival.insert(row.way, &chunk)) * CHUNK as f64,
+                    true => timed(|| competitor.insert(row.way, &chunk)) * CHUNK as f64,
                     false => f64::NAN,
                 };
                 row.times[FILL].push(time / chunk.len() as f64);
@@ -325,8 +331,8 @@ fn timed(work: impl FnOnce()) -> f64 {
     (cpu_nanoseconds() - start) / CHUNK as f64
 }
 
-/// What this thread has spent so far. Turns of slow filters are long enough to be interrupted, so a
-/// clock on the wall would time the others' programs too.
+/// CPU time of this thread so far. Turns of slow filters are long enough to be interrupted, so
+/// wall-clock time would include other programs.
 fn cpu_nanoseconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
@@ -334,7 +340,7 @@ fn cpu_nanoseconds() -> f64 {
 
 fn growth(keys: u64) -> Growth {
     let spec = Spec::new(keys, 0.01).expect("a sane rate");
-    let mut hashes: Vec<Hash> = (0..keys).map(|i| Hash(key(i))).collect();
+    let mut hashes: Vec<Hash> = (0..keys).map(|i| Hash::from_u64(key(i))).collect();
     let full = Quotient::from_hashes(spec, &mut hashes).expect("memory for a filter");
     let mut took = Vec::new();
     let mut grown = full.clone();
@@ -352,12 +358,12 @@ fn growth(keys: u64) -> Growth {
 }
 
 impl Match {
-    fn row(&self, name: &str, way: Way) -> Option<&Row> {
+    fn row(&self, name: &str, way: Mode) -> Option<&Row> {
         self.rows.iter().find(|row| row.name == name && row.way == way)
     }
 
-    /// How many times the other's time ours is.
-    fn over(&self, way: Way, (name, their_way): (&str, Way), operation: usize) -> Option<f64> {
+    /// The ratio of our time to the other's.
+    fn over(&self, way: Mode, (name, their_way): (&str, Mode), operation: usize) -> Option<f64> {
         let (ours, theirs) = (self.row(QUOTIENT, way)?, self.row(name, their_way)?);
         match operation {
             // Filled in different rounds.
@@ -370,13 +376,13 @@ impl Match {
     }
 }
 
-/// What was to be reached, and what was.
-pub fn bars(findings: &Findings) -> Vec<Bar> {
-    let mut bars = Vec::new();
+/// The targets, and what was reached.
+pub fn targets(findings: &Findings) -> Vec<Target> {
+    let mut targets = Vec::new();
     for (fpr, bar) in [(0.01, 9.5), (0.001, 12.9), (0.0001, 16.4)] {
-        let shape = QuotientShape::for_rate(FAR, fpr);
+        let shape = QuotientShape::for_fpr(FAR, fpr);
         let bits = shape.bits() as f64 / FAR as f64;
-        bars.push(Bar {
+        targets.push(Target {
             what: format!("`Quotient` bits per key at {}%", 100.0 * fpr),
             bar: format!("≤ {bar}"),
             reached: format!("{bits:.2}"),
@@ -386,25 +392,25 @@ pub fn bars(findings: &Findings) -> Vec<Bar> {
     for Match { keys, rows } in &findings.matches {
         let Some(row) = rows.first() else { continue };
         let rate = row.false_positives as f64 / row.asked as f64;
-        bars.push(Bar {
+        targets.push(Target {
             what: format!("`Quotient`, {} keys: measured rate at 1%", crate::report::amount(*keys)),
             bar: "≤ 1%".to_owned(),
             reached: format!("{:.3}%", 100.0 * rate),
             ok: Some(rate <= 0.01),
         });
     }
-    let rows: [(Way, &str, Way, usize, f64); 11] = [
-        (Way::Single, QFILTER, Way::Single, HIT, 0.75),
-        (Way::Single, QFILTER, Way::Single, MISS, 0.8),
-        (Way::Single, QFILTER, Way::Single, DELETE, 0.2),
-        (Way::Single, QFILTER, Way::Single, INSERT, 0.25),
-        (Way::Batch, COUNTING, Way::Batch, HIT, 0.45),
-        (Way::Batch, COUNTING, Way::Batch, MISS, 0.4),
-        (Way::Batch, COUNTING, Way::Batch, DELETE, 0.85),
-        (Way::Batch, COUNTING, Way::Batch, INSERT, 1.0),
-        (Way::Batch, BLOCKED, Way::Batch, HIT, 4.5),
-        (Way::Batch, BLOCKED, Way::Batch, FILL, 3.5),
-        (Way::Single, CUCKOO, Way::Single, HIT, 1.3),
+    let rows: [(Mode, &str, Mode, usize, f64); 11] = [
+        (Mode::Single, QFILTER, Mode::Single, HIT, 0.75),
+        (Mode::Single, QFILTER, Mode::Single, MISS, 0.8),
+        (Mode::Single, QFILTER, Mode::Single, DELETE, 0.2),
+        (Mode::Single, QFILTER, Mode::Single, INSERT, 0.25),
+        (Mode::Batch, COUNTING, Mode::Batch, HIT, 0.45),
+        (Mode::Batch, COUNTING, Mode::Batch, MISS, 0.4),
+        (Mode::Batch, COUNTING, Mode::Batch, DELETE, 0.85),
+        (Mode::Batch, COUNTING, Mode::Batch, INSERT, 1.0),
+        (Mode::Batch, BLOCKED, Mode::Batch, HIT, 4.5),
+        (Mode::Batch, BLOCKED, Mode::Batch, FILL, 3.5),
+        (Mode::Single, CUCKOO, Mode::Single, HIT, 1.3),
     ];
     for found in &findings.matches {
         for (way, name, their_way, operation, bar) in rows {
@@ -413,17 +419,17 @@ pub fn bars(findings: &Findings) -> Vec<Bar> {
                 crate::report::amount(found.keys),
                 OPERATIONS[operation]
             );
-            bars.push(Bar::at_most(what, bar, found.over(way, (name, their_way), operation)));
+            targets.push(Target::at_most(what, bar, found.over(way, (name, their_way), operation)));
         }
     }
     let Growth { keys, nanoseconds, lost, rate_changed } = findings.growth;
-    bars.push(Bar {
+    targets.push(Target {
         what: format!("`Quotient`, {} keys: growing by a bit", crate::report::amount(keys)),
         bar: "≤ 30 ns per key, none lost".to_owned(),
         reached: format!("{nanoseconds:.1} ns, {lost} lost"),
         ok: Some(nanoseconds <= 30.0 && lost == 0 && !rate_changed),
     });
-    bars
+    targets
 }
 
 /// The tables of all sizes.

@@ -1,17 +1,16 @@
-//! Is the rate you ask for the rate you get? Many strangers are asked, and the share of wrong
-//! answers compared with the target.
+//! Is the target false-positive rate met? Many absent keys are looked up, and the share of false
+//! positives compared with the target.
 
-use crate::mix::splitmix;
-use mayhap::{
-    Blocked, Classic, Contains, Counting, Hash, Insert, Moment, Quotient, Scalable, Spec, Window,
-    Windowed,
-};
+use crate::batches::{Inserts, Lookups};
+use crate::splitmix::splitmix;
+use mayhap::window::Moment;
+use mayhap::{Blocked, Classic, Counting, Hash, Quotient, Scalable, Spec, Window, Windowed};
 
 /// Keys in the filters.
 const KEYS: u64 = 1_000_000;
-/// Wrong answers to wait for: enough to see a 2% error in the rate.
+/// False positives to wait for: enough to see a 2% error in the rate.
 const WRONG: f64 = 40_000.0;
-/// But ask no more often than this.
+/// But no more lookups than this.
 const MOST_PROBES: f64 = 2e8;
 
 /// One kind at one target.
@@ -26,7 +25,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// At most 2% above the target, beyond what sampling can tell.
+    /// At most 2% above the target, within the sampling error.
     pub fn holds(&self) -> bool {
         self.measured - 2.0 * self.error <= 1.02 * self.target
     }
@@ -58,13 +57,13 @@ pub fn all(targets: &[f64]) -> Vec<Rate> {
     rates
 }
 
-/// Made for so few keys that it must grow six times over.
+/// Created for so few keys that it must grow six times.
 fn small(target: f64) -> Spec {
     Spec::new(KEYS / 1000, target).expect("a sane rate")
 }
 
-/// A window over the last million keys through which two million went, so that every generation
-/// is full and the first have been forgotten.
+/// A window over the last million keys after two million inserts, so that every generation is full
+/// and the first have been dropped.
 fn turned(spec: Spec) -> Windowed {
     let mut windowed = Windowed::new(spec, Window::last_keys(4)).expect("memory for a filter");
     let hashes: Vec<Hash> = (0..2 * KEYS).map(member).collect();
@@ -82,22 +81,17 @@ fn at_once(spec: Spec) -> Windowed {
 }
 
 fn member(i: u64) -> Hash {
-    Hash(splitmix(i))
+    Hash::from_u64(splitmix(i))
 }
 
-fn filled<F: Insert<Hash = Hash>>(mut filter: F) -> F {
+fn filled<F: Inserts>(mut filter: F) -> F {
     let hashes: Vec<Hash> = (0..KEYS).map(member).collect();
-    filter.insert_batch(&hashes);
+    filter.insert_all(&hashes);
     filter
 }
 
-/// Ask a filled filter for strangers until enough wrong answers came.
-pub fn measure(
-    kind: &'static str,
-    target: f64,
-    bits: u64,
-    filter: &impl Contains<Hash = Hash>,
-) -> Rate {
+/// Look up absent keys in a filled filter until there are enough false positives.
+pub fn measure(kind: &'static str, target: f64, bits: u64, filter: &impl Lookups) -> Rate {
     let probes = (WRONG / target).min(MOST_PROBES) as u64;
     let (mut hashes, mut answers) = (Vec::new(), Vec::new());
     let (mut wrong, mut asked) = (0u64, 0);
@@ -105,7 +99,7 @@ pub fn measure(
         let from = (1 << 40) + asked;
         hashes.clear();
         hashes.extend((from..from + 4096).map(member));
-        filter.contains_batch(&hashes, &mut answers);
+        filter.lookup(&hashes, &mut answers);
         wrong += answers.iter().map(|yes| u64::from(*yes)).sum::<u64>();
         asked += 4096;
     }

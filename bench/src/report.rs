@@ -1,10 +1,10 @@
-//! From findings to text: tables on the terminal and on the page.
+//! The report: tables on the terminal and on the page.
 
-use crate::contest::{Contest, Row, median, ratio};
+use crate::candidate::Mode;
+use crate::comparison::{Comparison, Row, median, ratio};
 use crate::engine::Findings;
 use crate::page::{self, table};
-use crate::subject::Way;
-use crate::{bars, charts, limit, losses, machine};
+use crate::{baseline, charts, machine, regressions, targets};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -17,11 +17,11 @@ everybody. Filters of 100k keys are warmed before each turn, larger ones are not
 *build* are of one build each, outside the turns. The build is the default one: kernels are chosen
 at run time, without `target-cpu=native`.
 
-*Random line* is the limit: reading, or for inserts turning over, one random 64-byte line a key, in
+*Random line* is the limit: reading, or for inserts turning over, one random 64-byte line per key, in
 an array as large as the `Blocked` filter, on the same huge pages and with the best of four prefetch
 rings; one at a time, reading one byte of it. *Hashed before* leaves hashing out. Beside a bar stands
 what the bare line reached in the same way: a filter has its bits to find or to set besides. `sbbf-rs-safe` and `xorf` take hashes, and get the XXH3
-that ours use. `sbbf-rs-safe` takes whole bits a key (10 and 15 here: as many as ours, rounded)
+that ours use. `sbbf-rs-safe` takes whole bits per key (10 and 15 here: as many as ours, rounded)
 and has whatever rate follows; `xorf` has 8 or 16 bits, `cuckoofilter` always 8.
 ";
 
@@ -53,13 +53,13 @@ fn text(findings: &Findings) -> String {
     for (name, fact) in machine::facts() {
         _ = writeln!(text, "- {name}: {fact}");
     }
-    _ = write!(text, "\n## Bars\n\n{}", bars_table(bars::all(findings)));
-    _ = write!(text, "\n## Where others are better\n\n{}", losses_list(findings));
+    _ = write!(text, "\n## Bars\n\n{}", targets_table(targets::all(findings)));
+    _ = write!(text, "\n## Where others are better\n\n{}", regressions_list(findings));
     text.push_str(
         "\n## Time against size\n\n![hits](bench/hit.svg)\n\n![misses](bench/miss.svg)\n",
     );
-    for contest in &findings.contests {
-        _ = write!(text, "\n{}", contest_section(contest));
+    for comparison in &findings.contests {
+        _ = write!(text, "\n{}", comparison_section(comparison));
     }
     if !findings.options.all && !findings.options.quick {
         text.push_str(
@@ -78,9 +78,9 @@ fn text(findings: &Findings) -> String {
     text
 }
 
-/// A table of bars.
-pub fn bars_table(bars: Vec<bars::Bar>) -> String {
-    let row = |bar: bars::Bar| {
+/// A table of targets.
+pub fn targets_table(targets: Vec<targets::Target>) -> String {
+    let row = |bar: targets::Target| {
         let ok = match bar.ok {
             Some(true) => "yes",
             Some(false) => "**no**",
@@ -88,32 +88,32 @@ pub fn bars_table(bars: Vec<bars::Bar>) -> String {
         };
         vec![bar.what, bar.bar, bar.reached, ok.to_owned()]
     };
-    let rows: Vec<_> = bars.into_iter().map(row).collect();
+    let rows: Vec<_> = targets.into_iter().map(row).collect();
     table(&["what", "bar", "reached", "ok"], &rows)
 }
 
-fn losses_list(findings: &Findings) -> String {
+fn regressions_list(findings: &Findings) -> String {
     let mut list = String::new();
-    for loss in losses::all(&findings.contests) {
+    for loss in regressions::all(&findings.contests) {
         _ = writeln!(list, "- {loss}");
     }
-    for bar in bars::all(findings).iter().filter(|bar| bar.ok == Some(false)) {
+    for bar in targets::all(findings).iter().filter(|bar| bar.ok == Some(false)) {
         _ = writeln!(list, "- Bar not reached: {}: {} (bar {}).", bar.what, bar.reached, bar.bar);
     }
     if list.is_empty() { "Nowhere in this run.\n".to_owned() } else { list }
 }
 
-/// The table of one contest.
-pub fn contest_section(contest: &Contest) -> String {
-    let line = contest.row(limit::NAME, Way::Hashed);
-    let rows: Vec<_> = contest.rows.iter().map(|row| contest_row(row, line)).collect();
+/// The table of one comparison.
+pub fn comparison_section(comparison: &Comparison) -> String {
+    let line = comparison.row(baseline::NAME, Mode::Hashed);
+    let rows: Vec<_> = comparison.rows.iter().map(|row| contest_row(row, line)).collect();
     let head = ["filter", "way", "insert ns", "hit ns", "miss ns", "hit / line", "miss / line"];
-    let head = [&head[..], &["bits a key", "measured rate"]].concat();
+    let head = [&head[..], &["bits / key", "measured rate"]].concat();
     format!(
         "## {} {} keys at {}%\n\n{}",
-        amount(contest.keys),
-        contest.sort,
-        100.0 * contest.fpr,
+        amount(comparison.keys),
+        comparison.sort,
+        100.0 * comparison.fpr,
         table(&head, &rows)
     )
 }
@@ -163,7 +163,7 @@ fn rates_table(findings: &Findings) -> String {
             ]
         })
         .collect();
-    let head = ["kind", "target", "measured", "error", "ratio", "bits a key", "probes", "≤ 1.02×"];
+    let head = ["kind", "target", "measured", "error", "ratio", "bits / key", "probes", "≤ 1.02×"];
     table(&head, &rows)
 }
 

@@ -1,30 +1,31 @@
 //! Two billion URLs: at 1%, and in 500 MB.
 //!
-//! The yardstick is making and hashing the URLs on the same threads, which no program that reads
-//! keys can avoid.
+//! The reference is generating and hashing the URLs on the same threads, which no program that
+//! reads keys can avoid.
 
+use crate::batches::Lookups;
 use crate::fill::{batches, hash_urls, partitioned, shared};
 use crate::machine::peak_memory;
-use crate::mix::below;
 use crate::page;
 use crate::report::amount;
+use crate::splitmix::below;
 use mayhap::sizing::{BlockedShape, ClassicShape};
-use mayhap::{Blocked, Classic, Contains, Hash, Spec};
+use mayhap::{Blocked, Classic, Spec};
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
 
 /// Numbers of URLs that are in no filter start here.
 const ABSENT: u64 = 1 << 40;
-/// Bits a key of the second part: 500 MB for two billion.
+/// Bits per key of the second part: 500 MB for two billion.
 const FEW_BITS: u64 = 2;
 
-/// How much of it.
+/// The amount of work.
 #[derive(Clone, Copy)]
 pub struct Options {
     pub keys: u64,
     pub threads: u64,
-    /// Strangers and members to ask for.
+    /// Absent keys and members to look up.
     pub probes: u64,
 }
 
@@ -62,7 +63,7 @@ pub fn run(options: Options, docs: &Path) -> std::io::Result<()> {
         bytes as f64 / 1e9,
         verdict(ratio <= 3.0)
     ));
-    let (rate, error) = strangers(&filter, probes, threads);
+    let (rate, error) = absent_keys(&filter, probes, threads);
     let ok = rate - 2.0 * error <= 0.0102;
     say(format!("  - measured rate {} (bar ≤ 1.02%: {})", percent(rate, error), verdict(ok)));
     let missing = missing(&filter, keys, probes, threads);
@@ -77,14 +78,14 @@ pub fn run(options: Options, docs: &Path) -> std::io::Result<()> {
     let shape = BlockedShape::for_bits(keys, bits);
     let filter = Blocked::with_shape(spec, shape).expect("memory for the filter");
     let (filter, took) = timed(|| blocked(filter, keys, threads));
-    let found = strangers(&filter, probes, threads);
+    let found = absent_keys(&filter, probes, threads);
     say(small("Blocked", shape.bits(), took, shape.fpr_at(keys), found));
     drop(filter);
 
     let shape = ClassicShape::for_bits(keys, bits);
     let filter = Classic::with_shape(spec, shape).expect("memory for the filter");
     let (filter, took) = timed(|| shared(filter, keys, threads));
-    let found = strangers(&filter, probes, threads);
+    let found = absent_keys(&filter, probes, threads);
     say(small("Classic", shape.bits, took, shape.fpr_at(keys), found));
     say(format!("- most memory held at any time: {:.2} GB", peak_memory() as f64 / 1e9));
     if keys >= Options::default().keys {
@@ -100,7 +101,7 @@ fn blocked(mut filter: Blocked, keys: u64, threads: u64) -> Blocked {
 }
 
 fn small(kind: &str, bits: u64, took: f64, planned: f64, (rate, error): (f64, f64)) -> String {
-    // The plan is for an average filter; 1% covers how far one may stray.
+    // The plan is for an average filter; 1% covers the variance.
     let ok = (rate - planned).abs() <= 0.01 * planned + 3.0 * error;
     format!(
         "- `{kind}` in {:.0} MB: filled in {took:.1} s; planned {:.3}%, measured {} ({})",
@@ -125,10 +126,10 @@ fn percent(rate: f64, error: f64) -> String {
     format!("{:.4}% ± {:.4}", 100.0 * rate, 100.0 * error)
 }
 
-/// The rate on absent URLs, and its standard error.
-fn strangers<F>(filter: &F, probes: u64, threads: u64) -> (f64, f64)
+/// The false-positive rate on absent URLs, and its standard error.
+fn absent_keys<F>(filter: &F, probes: u64, threads: u64) -> (f64, f64)
 where
-    F: Contains<Hash = Hash> + Sync,
+    F: Lookups + Sync,
 {
     let wrong = count(filter, ABSENT..ABSENT + probes, threads, |i| i);
     let rate = wrong as f64 / probes as f64;
@@ -138,7 +139,7 @@ where
 /// Members, drawn at random, that are not found.
 fn missing<F>(filter: &F, keys: u64, probes: u64, threads: u64) -> u64
 where
-    F: Contains<Hash = Hash> + Sync,
+    F: Lookups + Sync,
 {
     probes - count(filter, 0..probes, threads, |i| below(keys, i))
 }
@@ -150,12 +151,12 @@ fn count<F>(
     pick: impl Fn(u64) -> u64 + Sync,
 ) -> u64
 where
-    F: Contains<Hash = Hash> + Sync,
+    F: Lookups + Sync,
 {
     let yes = std::sync::atomic::AtomicU64::new(0);
     batches(ids, threads, &pick, &|hashes| {
         let mut answers = Vec::new();
-        filter.contains_batch(hashes, &mut answers);
+        filter.lookup(hashes, &mut answers);
         let found = answers.iter().map(|yes| u64::from(*yes)).sum();
         yes.fetch_add(found, std::sync::atomic::Ordering::Relaxed);
     });

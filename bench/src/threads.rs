@@ -1,9 +1,9 @@
 //! Two threads against one: filling one filter together.
 //!
 //! Chunks of hashes are inserted by one thread and by two in turn, into the same growing filter;
-//! the median of neighbours' ratios counts.
+//! the median of adjacent ratios counts.
 
-use crate::contest::median;
+use crate::comparison::median;
 use crate::fill::partitioned;
 use mayhap::{Blocked, Hash, Spec};
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub struct Threads {
 }
 
 /// Everything that is measured with two threads, for a filter of 100M keys at 1%. A quick run
-/// leaves it out: smaller filters are in cache, and say nothing about these bars.
+/// leaves it out: smaller filters are in cache, and say nothing about these targets.
 pub fn measure(quick: bool) -> Vec<Threads> {
     let keys = (!quick).then_some(100_000_000);
     vec![
@@ -42,10 +42,10 @@ fn shared(keys: u64) -> Option<f64> {
     eprintln!("two threads, {keys} keys");
     let spec = Spec::new(keys, 0.01).ok()?;
     let filter = Blocked::new(spec).ok()?.into_shared();
-    // 25 pairs of chunks: long enough to forget what starting a thread costs.
+    // 25 pairs of chunks: long enough to amortise starting a thread.
     let chunk = keys / 50;
     let hashes = |from: u64| -> Vec<Hash> {
-        (from..from + chunk).map(|i| Hash(crate::mix::splitmix(i))).collect()
+        (from..from + chunk).map(|i| Hash::from_u64(crate::splitmix::splitmix(i))).collect()
     };
     let mut ratios = Vec::new();
     for round in 0..25 {
@@ -63,7 +63,7 @@ fn shared(keys: u64) -> Option<f64> {
             work();
             start.elapsed().as_secs_f64()
         };
-        // Whoever goes first finds colder memory, so they take turns in that too.
+        // The first finds colder memory, so they alternate in that too.
         let (one, two) = if round % 2 == 0 {
             let one = timed(&alone);
             (one, timed(&together))
@@ -76,10 +76,11 @@ fn shared(keys: u64) -> Option<f64> {
     median(ratios)
 }
 
-/// Whole builds, by turns.
+/// Whole builds, in turn.
 fn bulk(keys: u64) -> Option<f64> {
     let mut filter = Blocked::new(Spec::new(keys, 0.01).ok()?).ok()?;
-    let hashes: Vec<Hash> = (0..keys).map(|i| Hash(crate::mix::splitmix(i))).collect();
+    let hashes: Vec<Hash> =
+        (0..keys).map(|i| Hash::from_u64(crate::splitmix::splitmix(i))).collect();
     let source = |ids: Range<u64>, each: &mut dyn FnMut(&[Hash])| {
         each(&hashes[ids.start as usize..ids.end as usize]);
     };

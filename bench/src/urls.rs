@@ -3,9 +3,9 @@
 //! Two billion of them are made in one run, so nothing here formats or allocates: a URL is
 //! written into a fixed buffer.
 
-use crate::mix::splitmix;
+use crate::splitmix::splitmix;
 
-/// The longest URL, with room for whole-word copies past the end.
+/// The longest URL, with space for whole-word copies past the end.
 const ROOM: usize = 160;
 const SECTIONS: [&str; 16] = [
     "articles",
@@ -27,7 +27,7 @@ const SECTIONS: [&str; 16] = [
 ];
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// The seed used where nobody gives one.
+/// The default seed.
 pub const SEED: u64 = 20_261_115;
 
 /// A short text, copied as 32 bytes whatever its length.

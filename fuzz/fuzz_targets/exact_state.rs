@@ -6,8 +6,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use mayhap_store::budget::Budget;
 use mayhap_store::exact::ExactSet;
-use mayhap_store::memory::Budget;
 
 fuzz_target!(|bytes: &[u8]| {
     let read =

@@ -4,17 +4,17 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mayhap_store::keys::Normaliser;
+use mayhap_store::text::Normalizer;
 
 fuzz_target!(|key: &[u8]| {
-    for normaliser in Normaliser::ALL {
+    for normalizer in Normalizer::ALL {
         let (mut once, mut twice) = (Vec::new(), Vec::new());
-        if !normaliser.apply(key, &mut once) {
+        if !normalizer.apply(key, &mut once) {
             continue;
         }
-        let again = normaliser.apply(&once, &mut twice);
-        if matches!(normaliser, Normaliser::None | Normaliser::Lower | Normaliser::Hex) {
-            assert!(again && once == twice, "{normaliser:?}");
+        let again = normalizer.apply(&once, &mut twice);
+        if matches!(normalizer, Normalizer::None | Normalizer::Lower | Normalizer::Hex) {
+            assert!(again && once == twice, "{normalizer:?}");
         }
     }
 });

@@ -6,15 +6,15 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mayhap_store::keys::{
-    Codec, Collecting, Csv, Fields, Framing, KeysError, Normaliser, Part, Pointer, Reading, Rules,
-    Spelling,
+use mayhap_store::text::{
+    Codec, CollectKeys, Csv, ExtractRules, Fields, KeyField, KeyReader, KeysError, Normalizer,
+    Pointer, RecordFormat, TextEncoding,
 };
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-/// One a process, written anew for each input.
+/// One per process, rewritten for each input.
 static FILE: LazyLock<PathBuf> =
     LazyLock::new(|| std::env::temp_dir().join(format!("mayhap-fuzz-{}", std::process::id())));
 
@@ -28,10 +28,10 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let rules = rules(*how);
     let read = |block_bytes: usize, threads: usize| {
-        let reading = Reading::new(vec![FILE.clone().into()], rules.clone());
+        let reading = KeyReader::new(vec![FILE.clone().into()], rules.clone());
         let reading = reading.with_block_bytes(block_bytes).with_threads(threads);
         let mut keys = Vec::new();
-        let tally = reading.run(&Collecting, |batch| {
+        let tally = reading.run(&CollectKeys, |batch| {
             keys.extend(batch.out.iter().map(<[u8]>::to_vec));
             Ok::<_, KeysError>(ControlFlow::Continue(()))
         });
@@ -43,25 +43,25 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(small, large);
 });
 
-fn rules(how: u8) -> Rules {
+fn rules(how: u8) -> ExtractRules {
     let part = match how & 7 {
-        0 => Part::Whole,
-        1 => Fields::new(b',', vec![2]).map_or(Part::Whole, Part::Fields),
-        2 => Fields::new(b'\t', vec![3, 1]).map_or(Part::Whole, Part::Fields),
-        3 => Part::Csv(Csv::new("1")),
-        4 => Part::Csv(Csv::new("a")),
-        5 => Part::Csv(Csv::new("2").with_separator(b';').with_header(true)),
-        6 => Pointer::new("/a/0").map_or(Part::Whole, Part::Json),
-        _ => Pointer::new("").map_or(Part::Whole, Part::Json),
+        0 => KeyField::Whole,
+        1 => Fields::new(b',', vec![2]).map_or(KeyField::Whole, KeyField::Fields),
+        2 => Fields::new(b'\t', vec![3, 1]).map_or(KeyField::Whole, KeyField::Fields),
+        3 => KeyField::Csv(Csv::new("1")),
+        4 => KeyField::Csv(Csv::new("a")),
+        5 => KeyField::Csv(Csv::new("2").with_separator(b';').with_header(true)),
+        6 => Pointer::new("/a/0").map_or(KeyField::Whole, KeyField::Json),
+        _ => Pointer::new("").map_or(KeyField::Whole, KeyField::Json),
     };
-    let spelling = match how >> 3 & 3 {
-        0 => Spelling::Bytes,
-        1 => Spelling::Hex,
-        2 => Spelling::I64,
-        _ => Spelling::Utf16,
+    let encoding = match how >> 3 & 3 {
+        0 => TextEncoding::Bytes,
+        1 => TextEncoding::Hex,
+        2 => TextEncoding::I64,
+        _ => TextEncoding::Utf16,
     };
     let (crlf, skip_empty) = (how & 32 != 0, how & 64 != 0);
-    let framing = Framing { delimiter: b'\n', crlf, skip_empty, any_bytes: how & 128 != 0 };
-    let normaliser = if how & 128 != 0 { Normaliser::Lower } else { Normaliser::None };
-    Rules { framing, part, normaliser, spelling, ..Rules::default() }
+    let format = RecordFormat { delimiter: b'\n', crlf, skip_empty, any_bytes: how & 128 != 0 };
+    let normalizer = if how & 128 != 0 { Normalizer::Lower } else { Normalizer::None };
+    ExtractRules { format, part, normalizer, encoding, ..ExtractRules::default() }
 }

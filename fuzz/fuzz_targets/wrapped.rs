@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mayhap::format::{Array, Notes, Outline};
+use mayhap::format::{Array, FileLayout, Metadata};
 use mayhap_foreign::{Bytes, Format, detect, wrap};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -18,10 +18,10 @@ fuzz_target!(|bytes: &[u8]| {
     let count = usize::from(*array);
     let words = params.chunks_exact(8).take(8).map(|w| u64::from_le_bytes(w.try_into().unwrap()));
     let params: Vec<u64> = [8 * count as u64, 3].into_iter().chain(words).collect();
-    let outline = Outline {
+    let layout = FileLayout {
         kind: mayhap::Kind::Classic,
-        scheme: mayhap::SchemeId(256 + u16::from(*id)),
-        fingerprint: 0,
+        scheme: mayhap::scheme::SchemeId(256 + u16::from(*id)),
+        seed_or_key_check: 0,
         scheme_data: &scheme_data,
         capacity: 100,
         fpr: 0.01,
@@ -30,7 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
         arrays: vec![Array { params, bytes: vec![*data; count].into() }],
     };
     let mut file = Vec::new();
-    mayhap::format::write(&mut file, &outline, &Notes::new()).expect("within its limits");
+    mayhap::format::write(&mut file, &layout, &Metadata::new()).expect("within its limits");
     if let Ok(wrapped) = wrap::open(&Bytes::new(file)) {
         wrapped.filter.contains(b"8 bytes!");
         wrapped.filter.summary();

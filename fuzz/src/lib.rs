@@ -1,6 +1,6 @@
 //! What every foreign decoder must withstand, said once.
 
-use mayhap::format::Notes;
+use mayhap::format::Metadata;
 use mayhap_foreign::{Bytes, Format, KeyType, Options, open, wrap};
 
 /// Any bytes as a file of this format: nothing panics, and what is let in answers, comes out as it went
@@ -22,7 +22,7 @@ pub fn foreign(format: Format, bytes: &[u8]) {
         assert_eq!(file, bytes);
     }
     let mut ours = Vec::new();
-    if wrap::write(filter.as_ref(), key_type, &Notes::new(), &mut ours).is_ok() {
+    if wrap::write(filter.as_ref(), key_type, &Metadata::new(), &mut ours).is_ok() {
         let back = wrap::open(&Bytes::new(ours)).expect("our own file");
         assert_eq!(back.filter.contains(b"8 bytes!"), answer);
     }

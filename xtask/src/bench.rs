@@ -1,25 +1,25 @@
-//! `cargo xtask bench WHAT`: build the measuring program for speed and run it.
+//! `cargo xtask bench WHAT`: build the benchmark program with optimizations and run it.
 
-use crate::Trouble;
-use crate::steps::{cargo, spelled};
+use crate::Error;
+use crate::steps::{cargo, command_line};
 use std::process::ExitCode;
 
 const BENCHES: &[&str] = &["engine", "cli", "cascade", "seen", "module", "scale"];
 
-/// The rest of the arguments belong to the program.
-pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
+/// The other arguments are passed to the program.
+pub fn run(args: &[String]) -> Result<ExitCode, Error> {
     let Some(which) = args.first() else {
-        return Err(Trouble::Usage(format!("bench what? {}", BENCHES.join(", "))));
+        return Err(Error::Usage(format!("bench what? {}", BENCHES.join(", "))));
     };
     if !BENCHES.contains(&which.as_str()) {
         let known = BENCHES.join(", ");
-        return Err(Trouble::Usage(format!("no bench called {which}: there are {known}")));
+        return Err(Error::Usage(format!("no bench called {which}: there are {known}")));
     }
-    // What is measured must be there before the program that measures it.
+    // What is measured must be built before the program that measures it.
     if let "cli" | "module" = which.as_str() {
         let mut build = cargo(&format!("build --release -p mayhap-{which}"));
         if !build.status().is_ok_and(|status| status.success()) {
-            return Err(Trouble::Failed(format!("{}: failed", spelled(&build))));
+            return Err(Error::Failed(format!("{}: failed", command_line(&build))));
         }
     }
     let mut command = cargo("run --release -p mayhap-bench --");
@@ -27,6 +27,6 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
     match status {
         Ok(status) if status.success() => Ok(ExitCode::SUCCESS),
         Ok(_) => Ok(ExitCode::FAILURE),
-        Err(error) => Err(Trouble::Failed(format!("{}: {error}", spelled(&command)))),
+        Err(error) => Err(Error::Failed(format!("{}: {error}", command_line(&command)))),
     }
 }

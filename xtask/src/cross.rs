@@ -1,15 +1,15 @@
-//! `cargo xtask cross`, and a part of `soak`: the engine's tests on machines unlike ours, emulated.
+//! `cargo xtask cross`, and a part of `soak`: the engine's tests on other architectures, emulated.
 //!
 //! The standard library comes from rustup; linker, C library and emulator come from Debian's
-//! packages, where there is an `apt-get` and we may use it. What is missing skips one machine.
+//! packages, if `apt-get` is available. If something is missing, that target is skipped.
 
-use crate::steps::{self, Outcome, Step, cargo, succeeds};
-use crate::{Trouble, no_arguments, tools};
+use crate::steps::{self, Step, StepResult, cargo, succeeds};
+use crate::{Error, no_arguments, tools};
 use std::process::ExitCode;
 
-/// A machine, and what others call it.
+/// A target, and its names elsewhere.
 struct Machine {
-    /// What it has that ours has not.
+    /// What it covers that this machine does not.
     why: &'static str,
     target: &'static str,
     /// In the names of its gcc and of the folder with its libraries.
@@ -43,12 +43,12 @@ const MACHINES: &[Machine] = &[
     },
 ];
 
-pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
+pub fn run(args: &[String]) -> Result<ExitCode, Error> {
     no_arguments("cross", args)?;
     Ok(steps::run(&steps()))
 }
 
-/// One a machine.
+/// One step per target.
 pub fn steps() -> Vec<Step> {
     let step = |machine: &'static Machine| {
         let Machine { why, target, .. } = machine;
@@ -57,7 +57,7 @@ pub fn steps() -> Vec<Step> {
     MACHINES.iter().map(step).collect()
 }
 
-fn tests_on(machine: &Machine) -> Outcome {
+fn tests_on(machine: &Machine) -> StepResult {
     let Machine { target, gnu, debian, qemu, .. } = machine;
     let linker = format!("{gnu}-gcc");
     let ready = tools::target(target)
@@ -68,7 +68,7 @@ fn tests_on(machine: &Machine) -> Outcome {
         })
         .and_then(|()| tools::program(qemu, "qemu-user"));
     if let Err(why) = ready {
-        return Outcome::Skipped(format!("cannot run {target} here: {why}"));
+        return StepResult::Skipped(format!("cannot run {target} here: {why}"));
     }
     succeeds(
         cargo("test -p mayhap --lib --tests --target")
@@ -80,7 +80,7 @@ fn tests_on(machine: &Machine) -> Outcome {
     )
 }
 
-/// What cargo calls a setting of a target in the environment.
+/// Cargo's environment variable for a setting of a target.
 fn setting(target: &str, name: &str) -> String {
     format!("CARGO_TARGET_{}_{name}", target.to_uppercase().replace('-', "_"))
 }

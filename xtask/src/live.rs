@@ -1,22 +1,22 @@
-//! The real implementations of other programs' filters: found or installed, then asked.
+//! The real implementations of other programs' filters: found or installed, then compared.
 //!
-//! `cargo xtask test --live` and `soak` run these. What no registry has must be brought along; it is
-//! then missing, which is said and is no failure even where skipping is one.
+//! `cargo xtask test --live` and `soak` run these. What no registry has must be provided; if
+//! missing, that is reported and is not a failure even where skipping is.
 
-use crate::steps::{Outcome, Step, cargo, succeeds, works};
+use crate::steps::{Step, StepResult, cargo, succeeds, works};
 use crate::tools;
 use std::path::Path;
 use std::process::Command;
 
-/// Where Python and Node packages go; the tests look for them here.
+/// Where Python and Node packages are installed; the tests look for them here.
 const LIVE: &str = "target/live";
 const PYTHON_PACKAGES: [&str; 2] = ["pyarrow==26.0.1", "duckdb==2.0.0"];
-/// Both generations side by side, each under a name that tells it.
+/// Both generations side by side, under distinct names.
 const NODE_PACKAGES: [&str; 2] =
     ["bloomfilter-0.0.18@npm:bloomfilter@0.0.18", "bloomfilter-0.0.21@npm:bloomfilter@0.0.21"];
 const GO_PACKAGES: &str = "/usr/share/gocode/src/github.com";
 
-/// One step for each test of `crates/mayhap-foreign/tests/live/`.
+/// One step per test of `crates/mayhap-foreign/tests/live/`.
 pub fn steps() -> Vec<Step> {
     vec![
         step("guava", || {
@@ -39,7 +39,7 @@ pub fn steps() -> Vec<Step> {
         Step::new("live: node_redis", node_redis),
         Step::new("live: redisbloom", redisbloom),
         Step::new("live: valkey_bloom", || {
-            Outcome::Missing("no registry has a valkey-bloom module to load filters into".into())
+            StepResult::Missing("no registry has a valkey-bloom module to load filters into".into())
         }),
     ]
 }
@@ -47,18 +47,18 @@ pub fn steps() -> Vec<Step> {
 fn step(name: &'static str, install: impl Fn() -> Result<(), String> + 'static) -> Step {
     Step::new(format!("live: {name}"), move || match install() {
         Ok(()) => test(name),
-        Err(why) => Outcome::Skipped(format!("live {name}: {why}")),
+        Err(why) => StepResult::Skipped(format!("live {name}: {why}")),
     })
 }
 
-/// The test by this name, out of those that are ignored by default.
-fn test(name: &str) -> Outcome {
+/// The ignored test of this name.
+fn test(name: &str) -> StepResult {
     let mut command = cargo("test -p mayhap-foreign --test live -- --ignored --exact");
     succeeds(command.arg(if name == "redisbloom" { "redis::redisbloom" } else { name }))
 }
 
 /// The module's commands through a client for Node.
-fn node_redis() -> Outcome {
+fn node_redis() -> StepResult {
     let installed = tools::program("node", "nodejs")
         .and_then(|()| tools::program("npm", "npm"))
         .and_then(|()| crate::test::node_client());
@@ -67,19 +67,19 @@ fn node_redis() -> Outcome {
             let mut command = cargo("test -p mayhap-module --test servers -- --exact");
             succeeds(command.arg("clients::the_client_for_node_works_unmodified"))
         }
-        Err(why) => Outcome::Skipped(format!("live node_redis: {why}")),
+        Err(why) => StepResult::Skipped(format!("live node_redis: {why}")),
     }
 }
 
-/// RedisBloom is to be had as source, or inside servers, and in none of the places we install from.
-fn redisbloom() -> Outcome {
+/// RedisBloom exists as source, or inside servers, and in none of the places we install from.
+fn redisbloom() -> StepResult {
     if std::env::var_os("MAYHAP_REDISBLOOM").is_none() {
         let hint = "set MAYHAP_REDISBLOOM=/path/to/redisbloom.so to run this";
-        return Outcome::Missing(format!("no registry has RedisBloom's module; {hint}"));
+        return StepResult::Missing(format!("no registry has RedisBloom's module; {hint}"));
     }
     match tools::program("redis-server", "redis-server") {
         Ok(()) => test("redisbloom"),
-        Err(why) => Outcome::Skipped(format!("live redisbloom: {why}")),
+        Err(why) => StepResult::Skipped(format!("live redisbloom: {why}")),
     }
 }
 

@@ -1,5 +1,6 @@
-//! The project's chores: `cargo xtask <verb>`. One file a verb; this one is the list.
+//! The project's chores: `cargo xtask <verb>`. One file per verb; this one is the list.
 
+mod api;
 mod bench;
 mod cross;
 mod live;
@@ -12,11 +13,11 @@ mod tools;
 
 use std::process::ExitCode;
 
-/// What can be asked for: the name, what help says about it, and what does it.
+/// A verb: its name, its help text, and its function.
 struct Verb {
     name: &'static str,
     about: &'static str,
-    run: fn(&[String]) -> Result<ExitCode, Trouble>,
+    run: fn(&[String]) -> Result<ExitCode, Error>,
 }
 
 const VERBS: &[Verb] = &[
@@ -40,19 +41,24 @@ const VERBS: &[Verb] = &[
         about: "the part of soak that emulates other machines, by itself",
         run: cross::run,
     },
+    Verb {
+        name: "api",
+        about: "write the engine's public surface to crates/mayhap/public-api.txt again",
+        run: api::run,
+    },
     Verb { name: "sample", about: "write testdata/urls-sample.txt again", run: sample::run },
 ];
 
-/// Why a verb could not even begin. What a verb finds wrong is its exit code.
-enum Trouble {
-    /// The command line makes no sense.
+/// Why a verb could not start. Failures found by a verb are its exit code.
+enum Error {
+    /// Invalid arguments.
     Usage(String),
-    /// Something outside of the project failed us.
+    /// Something outside of the project failed.
     Failed(String),
 }
 
 fn main() -> ExitCode {
-    // Verbs speak of files from the root of the project, wherever they are called from.
+    // Paths are relative to the project's root, wherever it is called from.
     if let Err(error) = std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/..")) {
         eprintln!("xtask: cannot go to the root of the project: {error}");
         return ExitCode::from(2);
@@ -60,20 +66,20 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match dispatch(&args) {
         Ok(code) => code,
-        Err(Trouble::Usage(what)) => {
+        Err(Error::Usage(what)) => {
             eprintln!("xtask: {what}\nhint: cargo xtask --help");
             ExitCode::from(2)
         }
-        Err(Trouble::Failed(what)) => {
+        Err(Error::Failed(what)) => {
             eprintln!("xtask: {what}");
             ExitCode::from(2)
         }
     }
 }
 
-fn dispatch(args: &[String]) -> Result<ExitCode, Trouble> {
+fn dispatch(args: &[String]) -> Result<ExitCode, Error> {
     let Some((name, rest)) = args.split_first() else {
-        return Err(Trouble::Usage("which chore?".into()));
+        return Err(Error::Usage("which chore?".into()));
     };
     if args.iter().take(2).any(|arg| arg == "--help" || arg == "-h") || name == "help" {
         print!("{}", help());
@@ -81,7 +87,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode, Trouble> {
     }
     match VERBS.iter().find(|verb| verb.name == name) {
         Some(verb) => (verb.run)(rest),
-        None => Err(Trouble::Usage(format!("there is no chore called {name}"))),
+        None => Err(Error::Usage(format!("there is no chore called {name}"))),
     }
 }
 
@@ -90,14 +96,14 @@ fn help() -> String {
     for Verb { name, about, .. } in VERBS {
         text += &format!("  {name:8}{about}\n");
     }
-    text + "\nExit: 0 all well, 1 something is wrong with the project, 2 trouble before that.\n\
+    text + "\nExit: 0 success, 1 a check failed, 2 it could not start.\n\
            With CI=true in the environment a step that would be skipped fails instead.\n"
 }
 
 /// For verbs that take none.
-fn no_arguments(verb: &str, args: &[String]) -> Result<(), Trouble> {
+fn no_arguments(verb: &str, args: &[String]) -> Result<(), Error> {
     match args.first() {
-        Some(arg) => Err(Trouble::Usage(format!("{verb} takes no arguments, got {arg}"))),
+        Some(arg) => Err(Error::Usage(format!("{verb} takes no arguments, got {arg}"))),
         None => Ok(()),
     }
 }
@@ -109,7 +115,7 @@ mod tests {
     fn usage(args: &[&str]) -> String {
         let args: Vec<String> = args.iter().map(ToString::to_string).collect();
         match dispatch(&args) {
-            Err(Trouble::Usage(what)) => what,
+            Err(Error::Usage(what)) => what,
             _ => panic!("{args:?} was taken"),
         }
     }

@@ -1,20 +1,20 @@
-//! `cargo xtask sample`: the crawl log that ships with the project, made from nothing but a seed.
+//! `cargo xtask sample`: generates the crawl log of testdata from a seed.
 
-use crate::{Trouble, no_arguments};
+use crate::{Error, no_arguments};
 use std::process::ExitCode;
 
 pub const PATH: &str = "testdata/urls-sample.txt";
 const LINES: u32 = 5_000;
 
-pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
+pub fn run(args: &[String]) -> Result<ExitCode, Error> {
     no_arguments("sample", args)?;
     std::fs::write(PATH, text())
-        .map_err(|error| Trouble::Failed(format!("cannot write {PATH}: {error}")))?;
+        .map_err(|error| Error::Failed(format!("cannot write {PATH}: {error}")))?;
     println!("{PATH}: {LINES} lines");
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a crawler meets: few hosts, popular pages again and again, a long tail seen once.
+/// A crawler's input: few hosts, popular pages repeated often, a long tail seen once.
 pub fn text() -> String {
     const HOSTS: [&str; 8] = [
         "example.com",
@@ -30,7 +30,7 @@ pub fn text() -> String {
     let mut random = SplitMix(0x6d61_7968_6170);
     let mut text = String::new();
     for _ in 0..LINES {
-        // The cube crowds the low numbers: page 3 comes often, page 2987 hardly ever.
+        // The cube favours low numbers: page 3 comes often, page 2987 rarely.
         let page = (random.unit().powi(3) * 20_000.0) as u64;
         // Host and section belong to the page, or no page would come twice.
         let mut page_random = SplitMix(page);
@@ -42,7 +42,7 @@ pub fn text() -> String {
     text
 }
 
-/// Steele, Lea and Flood's generator, in its four lines.
+/// SplitMix64, Steele, Lea and Flood's generator.
 struct SplitMix(u64);
 
 impl SplitMix {

@@ -1,18 +1,18 @@
-//! The README's main command, run as a stranger would run it, and in the ways strangers err.
+//! The README's main command, run as a new user would, with typical mistakes.
 
 use crate::sample;
-use crate::steps::{Outcome, cargo, spelled};
+use crate::steps::{StepResult, cargo, command_line};
 use std::collections::HashSet;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-/// Everything the command promises; the first promise broken is the outcome.
-pub fn run() -> Outcome {
+/// Everything the command promises; returns the first broken promise.
+pub fn run() -> StepResult {
     let promises =
         [exact_on_the_sample, takes_any_bytes, names_a_missing_file, ends_with_its_reader];
     match promises.iter().try_for_each(|promise| promise()) {
-        Ok(()) => Outcome::Passed,
-        Err(why) => Outcome::Failed(why),
+        Ok(()) => StepResult::Passed,
+        Err(why) => StepResult::Failed(why),
     }
 }
 
@@ -35,7 +35,7 @@ fn exact_on_the_sample() -> Result<(), String> {
     expect("exit code 0", output.status.code() == Some(0))
 }
 
-/// No UTF-8, no newline at the end, empty lines, carriage returns, and a line beyond any buffer.
+/// Invalid UTF-8, no newline at the end, empty lines, carriage returns, and a very long line.
 fn takes_any_bytes() -> Result<(), String> {
     let mut input = b"\xff\xfe\n\nx\n\xff\xfe\nx\r\n\n".to_vec();
     input.resize(input.len() + 3_000_000, b'y');
@@ -56,31 +56,31 @@ fn names_a_missing_file() -> Result<(), String> {
     )
 }
 
-/// `mayhap dedup … | head -0`: silence, and no panic.
+/// `mayhap dedup … | head -0`: no output, and no panic.
 fn ends_with_its_reader() -> Result<(), String> {
     let mut command = dedup();
     let piped = command.arg(sample::PATH).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = piped.spawn().map_err(|error| format!("{}: {error}", spelled(piped)))?;
+    let mut child = piped.spawn().map_err(|error| format!("{}: {error}", command_line(piped)))?;
     drop(child.stdout.take());
     let output = child.wait_with_output().map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     // Not "nothing at all": cargo repeats the compiler's warnings on the same stream.
     let complains = said.contains("error:") || said.contains("panicked");
-    // As shells tell of SIGPIPE: not all was printed.
+    // As shells report SIGPIPE: not everything was printed.
     let told = output.status.code() == Some(141);
     expect("silence and exit code 141 when the reader leaves", !complains && told)
 }
 
 fn finish(command: &mut Command, input: &[u8]) -> Result<Output, String> {
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let trouble = |what: String, error| format!("{what}: {error}");
-    let mut child = piped.spawn().map_err(|error| trouble(spelled(piped), error))?;
+    let failed = |what: String, error| format!("{what}: {error}");
+    let mut child = piped.spawn().map_err(|error| failed(command_line(piped), error))?;
     let mut stdin = child.stdin.take().ok_or("no standard input")?;
     std::thread::scope(|scope| {
-        // Beside the reading, or both sides could wait for room in a pipe. A child that fails
-        // early stops reading, which its exit code tells better than this error would.
+        // On another thread, or both sides could block on a full pipe. A child that fails early
+        // stops reading, which its exit code says better than this error would.
         scope.spawn(move || _ = stdin.write_all(input));
-        child.wait_with_output().map_err(|error| trouble(spelled(command), error))
+        child.wait_with_output().map_err(|error| failed(command_line(command), error))
     })
 }
 

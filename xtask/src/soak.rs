@@ -1,7 +1,7 @@
-//! `cargo xtask soak`: the long runs, for the night before a release.
+//! `cargo xtask soak`: the long runs before a release.
 
-use crate::steps::{self, Outcome, Step, cargo, succeeds};
-use crate::{Trouble, cross, live, no_arguments, tools};
+use crate::steps::{self, Step, StepResult, cargo, succeeds};
+use crate::{Error, cross, live, no_arguments, tools};
 use std::process::{Command, ExitCode};
 
 const CARGO_FUZZ: &str = "0.13.2";
@@ -9,12 +9,12 @@ const FUZZ_SECONDS: u32 = 60;
 /// As in the workspace's `rust-version`.
 const OLDEST_RUST: &str = "1.90";
 
-pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
+pub fn run(args: &[String]) -> Result<ExitCode, Error> {
     no_arguments("soak", args)?;
     let mut steps = vec![
         Step::command("enlarged tests", || {
             let mut test = cargo("test --release --workspace");
-            test.env("MAYHAP_SOAK", "1"); // tests that can grow look for it
+            test.env("MAYHAP_SOAK", "1"); // tests that scale look for it
             test
         }),
         Step::command("connections behind TLS", || {
@@ -24,20 +24,22 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
     ];
     for (package, features) in feature_sets() {
         steps.push(Step::command(format!("{package} with {features:?} only"), move || {
-            cargo(&format!("check -p {package} --no-default-features --features={features}"))
+            let features = format!("--no-default-features --features={features}");
+            cargo(&format!("clippy -p {package} {features} -- -D warnings"))
         }));
     }
     steps.extend(live::steps());
     steps.extend(cross::steps());
-    for name in fuzz_targets().map_err(Trouble::Failed)? {
+    for name in fuzz_targets().map_err(Error::Failed)? {
         steps.push(Step::new(format!("fuzz {name}"), move || fuzz(&name)));
     }
     Ok(steps::run(&steps))
 }
 
-/// Every combination of the features that are not a name for others.
+/// Every combination of the features that are not aliases of others.
 fn feature_sets() -> Vec<(&'static str, String)> {
-    let packages: [(&str, &[&str]); 3] = [
+    let packages: [(&str, &[&str]); 4] = [
+        ("mayhap", &["std", "alloc", "bitmap", "serde", "uuid", "bytes"]),
         ("mayhap-redis", &["async", "tls"]),
         ("mayhap-seen", &["embedded", "redis", "async", "tls"]),
         ("mayhap-cli", &["parquet-values", "tls"]),
@@ -52,7 +54,7 @@ fn feature_sets() -> Vec<(&'static str, String)> {
     sets.collect()
 }
 
-fn oldest_rust() -> Outcome {
+fn oldest_rust() -> StepResult {
     match tools::toolchain(OLDEST_RUST) {
         // Through rustup: the cargo that runs us belongs to one toolchain only.
         Ok(()) => succeeds(
@@ -62,7 +64,7 @@ fn oldest_rust() -> Outcome {
                 .env_remove("CARGO")
                 .env_remove("RUSTUP_TOOLCHAIN"),
         ),
-        Err(why) => Outcome::Skipped(format!("no Rust {OLDEST_RUST}: {why}")),
+        Err(why) => StepResult::Skipped(format!("no Rust {OLDEST_RUST}: {why}")),
     }
 }
 
@@ -81,22 +83,22 @@ fn fuzz_targets() -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-fn fuzz(target: &str) -> Outcome {
+fn fuzz(target: &str) -> StepResult {
     if let Err(why) = tools::cargo_tool("fuzz", CARGO_FUZZ) {
-        return Outcome::Skipped(format!("no cargo-fuzz: {why}"));
+        return StepResult::Skipped(format!("no cargo-fuzz: {why}"));
     }
     let mut command = cargo("fuzz run");
     command
         .arg(target)
         .arg(format!("fuzz/corpus/{target}"))
-        .arg("testdata") // golden files are the best seeds there are
+        .arg("testdata") // golden files are the best seeds
         .arg("--")
         .arg(format!("-max_total_time={FUZZ_SECONDS}"))
         .args(["-timeout=5", "-rss_limit_mb=1024", "-max_len=65536"])
         // The sanitizers' flags are unstable, and the compiler is a stable one.
         .env("RUSTC_BOOTSTRAP", "1");
     if let Err(error) = std::fs::create_dir_all(format!("fuzz/corpus/{target}")) {
-        return Outcome::Failed(format!("fuzz/corpus/{target}: {error}"));
+        return StepResult::Failed(format!("fuzz/corpus/{target}: {error}"));
     }
     succeeds(&mut command)
 }

@@ -1,28 +1,28 @@
-//! A list of steps, run to its end whatever fails on the way, and summed up in one line.
+//! A list of steps, all run whatever fails, with a summary in one line.
 
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-/// How a step ended.
-pub enum Outcome {
-    /// It holds.
+/// The result of a step.
+pub enum StepResult {
+    /// It passed.
     Passed,
-    /// It could not be looked at, and why.
+    /// It could not run, and why.
     Skipped(String),
-    /// Nobody could look at it without bringing along what cannot be installed.
+    /// It needs something that cannot be installed automatically.
     Missing(String),
-    /// It does not hold, and why.
+    /// It failed, and why.
     Failed(String),
 }
 
-/// A name for the reader, and what is done.
+/// A step: its name and its function.
 pub struct Step {
     pub name: String,
-    pub run: Box<dyn Fn() -> Outcome>,
+    pub run: Box<dyn Fn() -> StepResult>,
 }
 
 impl Step {
-    pub fn new(name: impl Into<String>, run: impl Fn() -> Outcome + 'static) -> Step {
+    pub fn new(name: impl Into<String>, run: impl Fn() -> StepResult + 'static) -> Step {
         Step { name: name.into(), run: Box::new(run) }
     }
 
@@ -34,7 +34,7 @@ impl Step {
 
 /// Run them all. The last line is `N passed, N failed, N skipped`; the code is 1 if any failed.
 pub fn run(steps: &[Step]) -> ExitCode {
-    // On a laptop a missing tool is an inconvenience; where it guards the project it is a hole.
+    // On a laptop a missing tool is an inconvenience; in CI it is a gap.
     let strict = std::env::var("CI").is_ok_and(|ci| ci == "true");
     let mut tally = Tally::default();
     for Step { name, run } in steps {
@@ -43,7 +43,7 @@ pub fn run(steps: &[Step]) -> ExitCode {
         let (verdict, why) = tally.count(run(), strict);
         println!("── {name}: {verdict} in {:.1} s{why}\n", start.elapsed().as_secs_f64());
     }
-    tally.troubles.iter().for_each(|trouble| println!("{trouble}"));
+    tally.failures.iter().for_each(|failure| println!("{failure}"));
     println!("{}", tally.line());
     ExitCode::from(u8::from(tally.failed > 0))
 }
@@ -53,35 +53,35 @@ struct Tally {
     passed: u32,
     failed: u32,
     skipped: u32,
-    troubles: Vec<String>,
+    failures: Vec<String>,
 }
 
 impl Tally {
-    /// The verdict, and the reason to print behind it.
-    fn count(&mut self, outcome: Outcome, strict: bool) -> (&'static str, String) {
+    /// The result, and the reason to print after it.
+    fn count(&mut self, outcome: StepResult, strict: bool) -> (&'static str, String) {
         let (verdict, why) = match outcome {
-            Outcome::Passed => {
+            StepResult::Passed => {
                 self.passed += 1;
                 return ("passed", String::new());
             }
-            Outcome::Skipped(why) if !strict => {
+            StepResult::Skipped(why) if !strict => {
                 self.skipped += 1;
                 ("skipped", why)
             }
-            Outcome::Missing(why) => {
+            StepResult::Missing(why) => {
                 self.skipped += 1;
                 ("skipped", why)
             }
-            Outcome::Skipped(why) => {
+            StepResult::Skipped(why) => {
                 self.failed += 1;
                 ("failed", format!("{why} (and with CI=true nothing may be skipped)"))
             }
-            Outcome::Failed(why) => {
+            StepResult::Failed(why) => {
                 self.failed += 1;
                 ("failed", why)
             }
         };
-        self.troubles.push(format!("{verdict}: {why}"));
+        self.failures.push(format!("{verdict}: {why}"));
         (verdict, format!(": {why}"))
     }
 
@@ -99,23 +99,23 @@ pub fn cargo(args: &str) -> Command {
     command
 }
 
-/// Run it in the open and see whether it exits with 0.
-pub fn succeeds(command: &mut Command) -> Outcome {
+/// Run it with its output shown; returns whether it exits with 0.
+pub fn succeeds(command: &mut Command) -> StepResult {
     match command.status() {
-        Ok(status) if status.success() => Outcome::Passed,
-        Ok(status) => Outcome::Failed(format!("{}: {status}", spelled(command))),
-        Err(error) => Outcome::Failed(format!("{}: {error}", spelled(command))),
+        Ok(status) if status.success() => StepResult::Passed,
+        Ok(status) => StepResult::Failed(format!("{}: {status}", command_line(command))),
+        Err(error) => StepResult::Failed(format!("{}: {error}", command_line(command))),
     }
 }
 
-/// Run it and take what it prints, errors still in the open.
+/// Run it and return its output, with errors shown.
 pub fn read(command: &mut Command) -> Result<String, String> {
     match command.stderr(Stdio::inherit()).output() {
         Ok(output) if output.status.success() => {
             Ok(String::from_utf8_lossy(&output.stdout).into_owned())
         }
-        Ok(output) => Err(format!("{}: {}", spelled(command), output.status)),
-        Err(error) => Err(format!("{}: {error}", spelled(command))),
+        Ok(output) => Err(format!("{}: {}", command_line(command), output.status)),
+        Err(error) => Err(format!("{}: {error}", command_line(command))),
     }
 }
 
@@ -125,8 +125,8 @@ pub fn works(command: &mut Command) -> bool {
     quiet.status().is_ok_and(|status| status.success())
 }
 
-/// The command as one would type it.
-pub fn spelled(command: &Command) -> String {
+/// The command line as one would type it.
+pub fn command_line(command: &Command) -> String {
     let name = std::path::Path::new(command.get_program()).file_name().unwrap_or_default();
     let words = std::iter::once(name).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
@@ -142,10 +142,10 @@ mod tests {
             [(false, "1 passed, 1 failed, 2 skipped"), (true, "1 passed, 2 failed, 1 skipped")]
         {
             let mut tally = Tally::default();
-            tally.count(Outcome::Passed, strict);
-            tally.count(Outcome::Failed("broken".into()), strict);
-            tally.count(Outcome::Skipped("no tool".into()), strict);
-            tally.count(Outcome::Missing("not sold".into()), strict);
+            tally.count(StepResult::Passed, strict);
+            tally.count(StepResult::Failed("broken".into()), strict);
+            tally.count(StepResult::Skipped("no tool".into()), strict);
+            tally.count(StepResult::Missing("not sold".into()), strict);
             assert_eq!(tally.line(), line);
         }
     }
@@ -153,9 +153,9 @@ mod tests {
     #[test]
     fn commands_fail_by_exit_code_and_by_absence() {
         let quiet = |args| succeeds(cargo(args).stdout(Stdio::null()).stderr(Stdio::null()));
-        assert!(matches!(quiet("--version"), Outcome::Passed));
-        assert!(matches!(quiet("--no-such-flag"), Outcome::Failed(_)));
+        assert!(matches!(quiet("--version"), StepResult::Passed));
+        assert!(matches!(quiet("--no-such-flag"), StepResult::Failed(_)));
         let absent = succeeds(&mut Command::new("no-such-program-at-all"));
-        assert!(matches!(absent, Outcome::Failed(why) if why.starts_with("no-such-program")));
+        assert!(matches!(absent, StepResult::Failed(why) if why.starts_with("no-such-program")));
     }
 }

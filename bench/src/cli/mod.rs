@@ -1,18 +1,18 @@
 //! The `mayhap` command beside other programs that do the same work on the same files.
 //!
-//! Each program is run as its users run it, its output into a file. What counts is the processor
-//! time of all its threads and the most memory it held, both as the system accounts them, and as
+//! Each program is run as its users run it, with its output into a file. What counts is the
+//! processor time of all its threads and its peak memory, both as the system accounts them, and as
 //! ratios within one round: programs take turns.
 
-mod bars;
 mod jobs;
 mod measure;
+mod targets;
 mod tools;
-mod truth;
+mod verify;
 
 use crate::page::{self, table};
-use crate::report::{amount, bars_table};
-use crate::{contest, machine};
+use crate::report::{amount, targets_table};
+use crate::{comparison, machine};
 use jobs::{Job, Work};
 use measure::{Cost, measured};
 use std::fmt::Write;
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tools::Tools;
 
-/// How much of it.
+/// The amount of work.
 #[derive(Clone, Copy)]
 pub struct Options {
     pub lines: u64,
@@ -37,7 +37,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Seconds instead of an hour; shows that it works, and no more.
+    /// Seconds instead of an hour; only to see that it works.
     pub fn quick() -> Options {
         Options { lines: 300_000, rounds: 2, large_keys: 20_000_000 }
     }
@@ -47,11 +47,11 @@ impl Options {
 pub struct Run {
     pub job: Job,
     pub costs: Vec<Cost>,
-    /// What was wrong with its output: new lines lost, members missing, strangers let in.
-    pub faults: truth::Faults,
+    /// Errors in its output: new lines lost, members missing, false positives.
+    pub errors: verify::Errors,
 }
 
-/// Everything one run found.
+/// All results of a run.
 pub struct Findings {
     pub options: Options,
     pub runs: Vec<Run>,
@@ -72,7 +72,7 @@ pub fn run(options: Options, docs: &Path) -> Result<()> {
     let tools = Tools::find(&folder);
     let mut runs: Vec<Run> = Job::all(&tools, &folder, options)
         .into_iter()
-        .map(|job| Run { job, costs: Vec::new(), faults: truth::Faults::default() })
+        .map(|job| Run { job, costs: Vec::new(), errors: verify::Errors::default() })
         .collect();
     for round in 0..options.rounds {
         for run in &mut runs {
@@ -80,7 +80,7 @@ pub fn run(options: Options, docs: &Path) -> Result<()> {
             let cost = measured(&run.job, &folder)?;
             run.costs.push(cost);
             if round == 0 {
-                run.faults = truth::of(&run.job, &folder, options.lines)?;
+                run.errors = verify::of(&run.job, &folder, options.lines)?;
             }
         }
     }
@@ -134,7 +134,7 @@ fn text(findings: &Findings) -> String {
     for (name, fact) in machine::facts().into_iter().take(2) {
         _ = writeln!(text, "- {name}: {fact}");
     }
-    _ = write!(text, "\n{}", bars_table(bars::all(findings)));
+    _ = write!(text, "\n{}", targets_table(targets::all(findings)));
     for (work, title) in [
         (Work::Dedup, "Lines printed once"),
         (Work::Build, "A filter built at 1%"),
@@ -152,17 +152,17 @@ fn text(findings: &Findings) -> String {
 fn work_table(findings: &Findings, work: Work) -> String {
     let row = |run: &Run| {
         let median = |of: fn(&Cost) -> f64| {
-            contest::median(run.costs.iter().map(of))
+            comparison::median(run.costs.iter().map(of))
                 .map_or("–".to_owned(), |x| format!("{x:.2}"))
         };
-        let mib = contest::median(run.costs.iter().map(|cost| cost.peak_bytes as f64));
+        let mib = comparison::median(run.costs.iter().map(|cost| cost.peak_bytes as f64));
         let mib = mib.map_or("–".to_owned(), |bytes| format!("{:.0}", bytes / (1 << 20) as f64));
         vec![
             format!("`{}`", run.job.shown),
             median(|cost| cost.cpu_s),
             median(|cost| cost.wall_s),
             mib,
-            run.faults.to_string(),
+            run.errors.to_string(),
         ]
     };
     let rows: Vec<_> = findings.runs.iter().filter(|run| run.job.work == work).map(row).collect();

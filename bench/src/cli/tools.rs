@@ -1,4 +1,4 @@
-//! The programs to compare with: found, or installed, or honestly missing.
+//! The programs to compare with: found, installed, or reported missing.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,8 +6,8 @@ use std::process::Command;
 /// Where the programs are.
 pub struct Tools {
     pub mayhap: PathBuf,
-    rivals: Vec<(&'static str, PathBuf)>,
-    /// Those that could not be had, and why.
+    competitors: Vec<(&'static str, PathBuf)>,
+    /// Those that are not available, and why.
     pub missing: Vec<String>,
 }
 
@@ -16,14 +16,14 @@ const CRATES: [(&str, &str); 4] =
     [("runiq", "runiq"), ("huniq", "huniq"), ("xuniq", "xuniq"), ("poppy", "poppy-filters")];
 
 impl Tools {
-    /// Find what is there, and install the rest into the folder: once, it takes minutes.
+    /// Find the installed ones, and install the rest into the folder: once, it takes minutes.
     pub fn find(folder: &Path) -> Tools {
-        let mut tools = Tools { mayhap: beside_us("mayhap"), rivals: vec![], missing: vec![] };
+        let mut tools = Tools { mayhap: beside_us("mayhap"), competitors: vec![], missing: vec![] };
         let root = folder.join("tools");
         for (program, package) in CRATES {
             let path = root.join("bin").join(program);
             if path.exists() || cargo_install(package, &root) {
-                tools.rivals.push((program, path));
+                tools.competitors.push((program, path));
             } else {
                 tools.missing.push(format!("{program}: `cargo install {package}` did not work"));
             }
@@ -31,16 +31,16 @@ impl Tools {
         let package = "golang-github-dcso-bloom-cli";
         let bloom = Path::new("/usr/bin/bloom");
         if bloom.exists() || apt_install(package) {
-            tools.rivals.push(("bloom", bloom.to_owned()));
+            tools.competitors.push(("bloom", bloom.to_owned()));
         } else {
             tools.missing.push(format!("DCSO bloom: `apt-get install {package}` did not work"));
         }
         tools
     }
 
-    pub fn rival(&self, name: &str) -> Option<&Path> {
-        let rival = self.rivals.iter().find(|(program, _)| *program == name);
-        rival.map(|(_, path)| path.as_path())
+    pub fn competitor(&self, name: &str) -> Option<&Path> {
+        let competitor = self.competitors.iter().find(|(program, _)| *program == name);
+        competitor.map(|(_, path)| path.as_path())
     }
 }
 

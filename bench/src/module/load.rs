@@ -1,4 +1,4 @@
-//! Commands in pipelines over one connection, and what they cost the server.
+//! Pipelined commands over one connection, and what they cost the server.
 
 use super::server::Server;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
@@ -7,13 +7,13 @@ use std::net::TcpStream;
 /// Keys of one `BF.MADD` while a filter is filled.
 const FILL: u64 = 1000;
 
-/// What is asked again and again.
+/// A repeated command.
 #[derive(Clone, Debug)]
 pub struct Work {
     pub command: &'static str,
     /// The key; empty for a command that has none.
     pub key: String,
-    /// Items are drawn from the first so many members, or are strangers where that is 0.
+    /// Items are drawn from the first so many members, or are absent keys if that is 0.
     pub members: u64,
     /// Items in one command.
     pub items: u64,
@@ -26,7 +26,7 @@ impl Work {
 /// One connection.
 pub struct Load {
     stream: BufReader<Spinning>,
-    /// Where keys are drawn from.
+    /// The random state for drawing keys.
     state: u64,
 }
 
@@ -38,7 +38,7 @@ impl Load {
         Ok(Load { stream: BufReader::with_capacity(1 << 20, Spinning(stream)), state: 1 })
     }
 
-    /// A command whose words have no spaces; its reply, as lines, must be no error.
+    /// A command whose arguments have no spaces; its reply, as lines, must not be an error.
     pub fn say(&mut self, line: &str) -> Result<Vec<String>, String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let mut bytes = Vec::new();
@@ -49,7 +49,7 @@ impl Load {
         Ok(lines)
     }
 
-    /// Put the members 0 to `keys` into a filter or a set, with the command that takes many.
+    /// Add the members 0 to `keys` to a filter or a set, with the command that takes many.
     pub fn fill(&mut self, command: &str, key: &str, keys: u64) -> Result<(), String> {
         let mut bytes = Vec::new();
         for from in (0..keys).step_by(FILL as usize) {
@@ -64,9 +64,9 @@ impl Load {
         Ok(())
     }
 
-    /// Microseconds of the server's main thread for one command of so many.
+    /// Microseconds of the server's main thread per command.
     pub fn cost(&mut self, work: &Work, commands: u64, pipeline: u64) -> Result<f64, String> {
-        // Spelled before the clock starts.
+        // Encoded before the clock starts.
         let batches: Vec<Vec<u8>> = (0..commands.div_ceil(pipeline))
             .map(|_| {
                 let mut bytes = Vec::new();
@@ -74,7 +74,7 @@ impl Load {
                 bytes
             })
             .collect();
-        // To ask for the time takes time: as much as between the first two.
+        // Asking for the time takes time: as much as between the first two.
         let [first, before] = [self.cpu_micros()?, self.cpu_micros()?];
         for bytes in &batches {
             self.stream.get_mut().write_all(bytes).map_err(say)?;
@@ -90,7 +90,7 @@ impl Load {
                 self.state =
                     self.state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 let drawn = self.state >> 20;
-                drawn.checked_rem(work.members).map_or_else(|| format!("stranger:{drawn}"), member)
+                drawn.checked_rem(work.members).map_or_else(|| format!("absent:{drawn}"), member)
             })
             .collect();
         let mut words = vec![work.command];
@@ -112,7 +112,7 @@ impl Load {
         }
     }
 
-    /// The one number of a reply.
+    /// The only number of a reply.
     pub fn info_number(&mut self, line: &str) -> Result<u64, String> {
         let lines = self.say(line)?;
         lines.last().and_then(|number| number.parse().ok()).ok_or(format!("{line}: {lines:?}"))
@@ -125,7 +125,7 @@ impl Load {
         Ok(version.unwrap_or("of unknown version").trim().to_owned())
     }
 
-    /// Read one reply; `heard` hears its lines.
+    /// Read one reply; `heard` is called with its lines.
     fn reply(&mut self, heard: &mut dyn FnMut(&str)) -> Result<(), String> {
         let mut line = String::new();
         if self.stream.read_line(&mut line).map_err(say)? == 0 {
@@ -150,8 +150,8 @@ impl Load {
     }
 }
 
-/// A client that never sleeps while it waits: to wake one is work of the server's thread, and
-/// takes now next to nothing and now as long as all the rest.
+/// A client that never sleeps while it waits: waking one is work of the server's thread, and takes
+/// sometimes next to nothing and sometimes as long as all the rest.
 struct Spinning(TcpStream);
 
 impl Spinning {
@@ -189,7 +189,7 @@ fn member(number: u64) -> String {
 }
 
 fn spell(bytes: &mut Vec<u8>, words: &[&str]) {
-    // A vector takes everything.
+    // Writing to a vector cannot fail.
     _ = write!(bytes, "*{}\r\n", words.len());
     for word in words {
         _ = write!(bytes, "${}\r\n{word}\r\n", word.len());

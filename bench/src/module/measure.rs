@@ -1,51 +1,51 @@
-//! Rounds: `PING` and every contestant, one after another, again and again.
+//! Rounds: `PING` and every competitor, interleaved.
 
 use super::Options;
 use super::load::{Load, Work};
 use super::server::{Make, Server};
 
-/// Members of the server's own set, the yardstick beside the filters: so few that it is in cache.
+/// Members of the server's own set, for comparison with the filters: so few that it is in cache.
 const SET: u64 = 1000;
-/// As many commands wait for their answers.
+/// Pipeline length.
 const PIPELINES: [u64; 3] = [1, 16, 64];
 
-/// Who does the work.
+/// The competitor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Who {
-    /// Our filters.
+    /// Mayhap filters.
     Mayhap,
-    /// Our filters in RedisBloom's scheme.
+    /// Mayhap filters in RedisBloom's scheme.
     Compat,
     /// RedisBloom itself, in a second server.
     RedisBloom,
-    /// A set of the server, which no module comes between.
+    /// A set of the server, without a module.
     Set,
 }
 
-/// What many rounds say: the median, and what half of them lie between.
+/// The median of many rounds, and the quartiles.
 #[derive(Clone, Copy)]
-pub struct Spread {
+pub struct Quartiles {
     pub median: f64,
     pub quarter: f64,
     pub three_quarters: f64,
 }
 
-impl Spread {
-    fn of(rounds: impl Iterator<Item = f64>) -> Option<Spread> {
+impl Quartiles {
+    fn of(rounds: impl Iterator<Item = f64>) -> Option<Quartiles> {
         let mut rounds: Vec<f64> = rounds.collect();
         rounds.sort_unstable_by(f64::total_cmp);
         let at = |share: usize| rounds.get(rounds.len() * share / 4).copied();
-        Some(Spread { median: at(2)?, quarter: at(1)?, three_quarters: at(3)? })
+        Some(Quartiles { median: at(2)?, quarter: at(1)?, three_quarters: at(3)? })
     }
 }
 
-/// What one contestant's command cost.
+/// The cost of one competitor's command.
 #[derive(Clone, Copy)]
 pub struct Cost {
     pub who: Who,
-    /// Against `PING` of the same server in the same rounds.
-    pub ratio: Spread,
-    /// Microseconds of the server more than a `PING`.
+    /// Relative to `PING` of the same server in the same rounds.
+    pub ratio: Quartiles,
+    /// Microseconds of the server beyond a `PING`.
     pub more: f64,
 }
 
@@ -60,16 +60,16 @@ struct Seen {
 pub struct Row {
     pub what: &'static str,
     pub pipeline: u64,
-    /// Microseconds of `PING` on the server of our module.
-    pub ping: Spread,
+    /// Microseconds of `PING` on the server of the Mayhap module.
+    pub ping: Quartiles,
     pub costs: Vec<Cost>,
 }
 
-/// What comes of growing.
+/// The effect of growing.
 #[derive(Clone, Copy)]
 pub struct Grown {
-    /// Strangers in a filter grown from 1000, against the same in one reserved for all.
-    pub over_reserved: Spread,
+    /// Absent keys in a filter grown from 1000, against the same in one reserved for all.
+    pub over_reserved: Quartiles,
     pub bits_per_key: f64,
 }
 
@@ -78,12 +78,12 @@ pub struct Findings {
     pub version: String,
     pub rows: Vec<Row>,
     pub ours: Grown,
-    pub rival: Option<Grown>,
+    pub competitor: Option<Grown>,
 }
 
 impl Findings {
-    /// Against `PING`, at the pipeline length of the bars.
-    pub fn ratio(&self, what: &str, who: Who) -> Option<Spread> {
+    /// Relative to `PING`, at the pipeline length of the targets.
+    pub fn ratio(&self, what: &str, who: Who) -> Option<Quartiles> {
         let row = self.rows.iter().find(|row| row.what == what && row.pipeline == 16)?;
         row.cost(who).map(|cost| cost.ratio)
     }
@@ -117,8 +117,8 @@ pub const MEXISTS: &str = "MEXISTS of 100, in cache";
 pub const MEXISTS_FAR: &str = "MEXISTS of 100, out of cache";
 pub const MADD_FAR: &str = "MADD of 100 known, out of cache";
 
-/// Every work: what it is called, the command of filters and that of sets, items in one command,
-/// and whether it is about the large filter.
+/// Every work: its name, the command of filters and that of sets, items in one command, and whether
+/// it is about the large filter.
 const WORKS: [(&str, &str, &str, u64, bool); 6] = [
     (EXISTS, "BF.EXISTS", "SISMEMBER", 1, false),
     ("ADD of known, in cache", "BF.ADD", "SADD", 1, false),
@@ -131,7 +131,7 @@ const WORKS: [(&str, &str, &str, u64, bool); 6] = [
 pub fn measure(make: Make, options: Options) -> Result<Findings, String> {
     let Options { small, large, .. } = options;
     let mut ours = Side::of(Server::start(make, &super::server::our_module()?)?)?;
-    let mut rival = match std::env::var_os("MAYHAP_REDISBLOOM") {
+    let mut competitor = match std::env::var_os("MAYHAP_REDISBLOOM") {
         Some(module) => Some(Side::of(Server::start(make, module.as_ref())?)?),
         None => None,
     };
@@ -139,8 +139,8 @@ pub fn measure(make: Make, options: Options) -> Result<Findings, String> {
         [("small", small, small), ("large", large, large), ("grown", small, 1000)]
     {
         ours.reserve(key, keys, capacity, "")?;
-        if let Some(rival) = &mut rival {
-            rival.reserve(key, keys, capacity, "")?;
+        if let Some(competitor) = &mut competitor {
+            competitor.reserve(key, keys, capacity, "")?;
         }
         if key != "grown" {
             ours.reserve(&format!("{key}-compat"), keys, capacity, "COMPAT")?;
@@ -164,14 +164,14 @@ pub fn measure(make: Make, options: Options) -> Result<Findings, String> {
             let mut seen = Vec::new();
             for _ in 0..options.rounds {
                 round(&mut ours.load, &here, options, pipeline, &mut seen)?;
-                if let Some(rival) = &mut rival {
-                    round(&mut rival.load, &there, options, pipeline, &mut seen)?;
+                if let Some(competitor) = &mut competitor {
+                    round(&mut competitor.load, &there, options, pipeline, &mut seen)?;
                 }
             }
             let costs = [Who::Mayhap, Who::Compat, Who::RedisBloom, Who::Set];
             let costs = costs.into_iter().filter_map(|who| together(who, &seen)).collect();
             let pings = seen.iter().filter(|seen| seen.who == Who::Mayhap).map(|seen| seen.ping);
-            let ping = Spread::of(pings).ok_or("no rounds")?;
+            let ping = Quartiles::of(pings).ok_or("no rounds")?;
             rows.push(Row { what, pipeline, ping, costs });
         }
     }
@@ -180,7 +180,9 @@ pub fn measure(make: Make, options: Options) -> Result<Findings, String> {
         version: ours.load.version()?,
         rows,
         ours: grown(&mut ours.load, options)?,
-        rival: rival.map(|mut rival| grown(&mut rival.load, options)).transpose()?,
+        competitor: competitor
+            .map(|mut competitor| grown(&mut competitor.load, options))
+            .transpose()?,
     })
 }
 
@@ -204,15 +206,19 @@ fn round(
     Ok(())
 }
 
-/// What one contestant's rounds say together.
+/// The rounds of one competitor, summarised.
 fn together(who: Who, seen: &[Seen]) -> Option<Cost> {
     let his = || seen.iter().filter(|seen| seen.who == who);
-    let ratio = Spread::of(his().map(|seen| seen.micros / seen.ping))?;
-    Some(Cost { who, ratio, more: Spread::of(his().map(|seen| seen.micros - seen.ping))?.median })
+    let ratio = Quartiles::of(his().map(|seen| seen.micros / seen.ping))?;
+    Some(Cost {
+        who,
+        ratio,
+        more: Quartiles::of(his().map(|seen| seen.micros - seen.ping))?.median,
+    })
 }
 
 fn grown(load: &mut Load, options: Options) -> Result<Grown, String> {
-    // Strangers must be looked for in every layer.
+    // Absent keys must be looked up in every layer.
     let work =
         |key: &str| Work { command: "BF.MEXISTS", key: key.to_owned(), members: 0, items: 100 };
     let (reserved, grown) = (work("small"), work("grown"));
@@ -223,7 +229,7 @@ fn grown(load: &mut Load, options: Options) -> Result<Grown, String> {
     }
     let bytes = load.info_number("BF.INFO grown SIZE")?;
     Ok(Grown {
-        over_reserved: Spread::of(ratios.into_iter()).ok_or("no rounds")?,
+        over_reserved: Quartiles::of(ratios.into_iter()).ok_or("no rounds")?,
         bits_per_key: bytes as f64 * 8.0 / options.small as f64,
     })
 }

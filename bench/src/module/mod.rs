@@ -1,15 +1,15 @@
-//! The module inside servers: what commands cost the server, against `PING` in the same run.
+//! The module inside servers: the server's cost of commands, against `PING` in the same run.
 //!
-//! Times are of the server's main thread, from `INFO cpu`, so that the client beside it on the
-//! same machine does not count. A machine drifts, so `PING` is measured before and after
-//! everything else, and every ratio is the median of the ratios of single rounds.
+//! Times are of the server's main thread, from `INFO cpu`, so that the client on the same machine
+//! does not count. A machine drifts, so `PING` is measured before and after everything else, and
+//! every ratio is the median of the ratios of single rounds.
 
 mod load;
 mod measure;
 mod report;
 mod server;
 
-use crate::awake::Awake;
+use crate::cpu_warmer::CpuWarmer;
 use crate::page;
 use server::Make;
 use std::path::Path;
@@ -41,9 +41,9 @@ impl Options {
     }
 }
 
-/// Measure on every server there is, and write the part of the page unless it is a quick run.
+/// Measure on every server there is, and write the section of the page unless it is a quick run.
 pub fn run(options: Options, docs: &Path) -> Result<(), String> {
-    let _awake = Awake::keep();
+    let _awake = CpuWarmer::keep();
     let makes: Vec<Make> =
         [Make::Redis, Make::Valkey].into_iter().filter(|make| make.is_there()).collect();
     if makes.is_empty() {

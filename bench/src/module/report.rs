@@ -1,9 +1,9 @@
-//! What was found, as the page tells it.
+//! The section of the page.
 
 use super::Options;
-use super::measure::{self, Findings, Grown, Row, Spread, Who};
-use crate::bars::Bar;
+use super::measure::{self, Findings, Grown, Quartiles, Row, Who};
 use crate::page::table;
+use crate::targets::Target;
 
 pub fn head(options: Options) -> String {
     let Options { commands, rounds, .. } = options;
@@ -27,15 +27,15 @@ pub fn head(options: Options) -> String {
 
 pub fn told(findings: &Findings) -> String {
     let mut text = format!("\n### {:?} {}\n\n", findings.make, findings.version);
-    let bars: Vec<Vec<String>> = bars(findings)
+    let targets: Vec<Vec<String>> = targets(findings)
         .into_iter()
-        .map(|(bar, rival)| {
+        .map(|(bar, competitor)| {
             let ok = bar.ok.map_or("not run", |ok| if ok { "ok" } else { "missed" });
-            vec![bar.what, bar.bar, bar.reached, ok.to_owned(), rival]
+            vec![bar.what, bar.bar, bar.reached, ok.to_owned(), competitor]
         })
         .collect();
     let head = ["bar, at pipeline 16", "at most", "reached", "", "RedisBloom in this run"];
-    text += &table(&head, &bars);
+    text += &table(&head, &targets);
     text.push('\n');
     let head = [
         "command",
@@ -70,24 +70,25 @@ fn line(row: &Row) -> Vec<String> {
     ]
 }
 
-fn shown(Spread { median, quarter, three_quarters }: Spread) -> String {
+fn shown(Quartiles { median, quarter, three_quarters }: Quartiles) -> String {
     format!("{median:.2} ({quarter:.2}–{three_quarters:.2})")
 }
 
-/// The bars, and what RedisBloom reached in the same run.
-fn bars(findings: &Findings) -> Vec<(Bar, String)> {
+/// The targets, and what RedisBloom reached in the same run.
+fn targets(findings: &Findings) -> Vec<(Target, String)> {
     let not_run = || "not run".to_owned();
-    let at = |what: String, bar: f64, ours: Option<Spread>, rival: Option<Spread>| {
-        let mut bar = Bar::at_most(what, bar, ours.map(|ours| ours.median));
+    let at = |what: String, bar: f64, ours: Option<Quartiles>, competitor: Option<Quartiles>| {
+        let mut bar = Target::at_most(what, bar, ours.map(|ours| ours.median));
         bar.reached = ours.map_or_else(not_run, shown);
-        (bar, rival.map_or_else(not_run, shown))
+        (bar, competitor.map_or_else(not_run, shown))
     };
     let against_ping = |what: &str, bar| {
-        let [ours, rival] = [Who::Mayhap, Who::RedisBloom].map(|who| findings.ratio(what, who));
-        at(format!("{what}, against PING"), bar, ours, rival)
+        let [ours, competitor] =
+            [Who::Mayhap, Who::RedisBloom].map(|who| findings.ratio(what, who));
+        at(format!("{what}, against PING"), bar, ours, competitor)
     };
     let Grown { over_reserved, bits_per_key } = findings.ours;
-    let rival = findings.rival;
+    let competitor = findings.competitor;
     vec![
         against_ping(measure::EXISTS, 1.3),
         against_ping(measure::MEXISTS, 11.0),
@@ -97,16 +98,16 @@ fn bars(findings: &Findings) -> Vec<(Bar, String)> {
             "MEXISTS of 100, grown from 1000, against reserved".to_owned(),
             1.5,
             Some(over_reserved),
-            rival.map(|rival| rival.over_reserved),
+            competitor.map(|competitor| competitor.over_reserved),
         ),
         (
-            Bar {
-                what: "bits a key, grown from 1000".to_owned(),
+            Target {
+                what: "bits / key, grown from 1000".to_owned(),
                 bar: "≤ 16".to_owned(),
                 reached: format!("{bits_per_key:.2}"),
                 ok: Some(bits_per_key <= 16.0),
             },
-            rival.map_or_else(not_run, |rival| format!("{:.2}", rival.bits_per_key)),
+            competitor.map_or_else(not_run, |competitor| format!("{:.2}", competitor.bits_per_key)),
         ),
     ]
 }

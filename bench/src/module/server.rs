@@ -1,4 +1,4 @@
-//! A server of our own with a module, on a free port of the loopback.
+//! A server with a module, on a free port of the loopback.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ fn target() -> Option<PathBuf> {
     std::env::current_exe().ok()?.ancestors().nth(2).map(Path::to_owned)
 }
 
-/// Our module, built beside this program.
+/// The Mayhap module, built beside this program.
 pub fn our_module() -> Result<PathBuf, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let module = program.with_file_name("libmayhap_module.so");

@@ -1,20 +1,20 @@
 //! `bench seen`: seen lists beside what people keep in Redis today.
 //!
-//! All stores are filled alike, then take turns: in each turn a store is asked for one owner and
-//! fresh candidates. Ratios are medians over turns.
+//! All stores are filled alike, then take turns: in each turn a store looks up fresh candidates of
+//! one owner. Ratios are medians over turns.
 
+mod competitors;
 mod report;
-mod rivals;
 mod seed;
 mod server;
 mod stores;
 
-use crate::awake::Awake;
-use crate::mix::splitmix as mix;
+use crate::cpu_warmer::CpuWarmer;
+use crate::splitmix::splitmix as mix;
 use std::path::Path;
 use std::time::Instant;
 
-/// How much is measured.
+/// The amount of work.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     pub owners: u64,
@@ -29,11 +29,11 @@ impl Default for Options {
     }
 }
 
-/// Something that keeps lists.
+/// A store of lists.
 pub trait Store {
     fn name(&self) -> &'static str;
 
-    /// Mark these for these owners, as fast as it can.
+    /// Mark these for these owners, as fast as possible.
     fn fill(&mut self, shown: &[(String, Vec<String>)]);
 
     /// How many of the candidates are unseen.
@@ -42,23 +42,23 @@ pub trait Store {
     /// Mark a page of ids, as one request does.
     fn mark(&mut self, owner: &str, ids: &[String]);
 
-    /// Bytes that all lists take in the store, its own included.
+    /// Bytes that all lists take in the store, including overhead.
     fn bytes(&mut self) -> u64;
 }
 
-/// What one store did.
+/// The results of one store.
 pub struct Row {
     pub name: &'static str,
-    /// Microseconds a question, one for each turn.
+    /// Microseconds per lookup, one for each turn.
     pub unseen: Vec<f64>,
-    /// Microseconds a mark of a page.
+    /// Microseconds per mark of a page.
     pub mark: Vec<f64>,
     pub bytes_per_owner: f64,
-    /// Questions answered with something seen as unseen; 0 or the store is broken.
+    /// False negatives: seen ids reported as unseen; 0 or the store is broken.
     pub lost: u64,
 }
 
-/// Ids a page shows.
+/// Ids per page.
 const PAGE: usize = 20;
 
 pub fn owner(n: u64) -> String {
@@ -71,7 +71,7 @@ pub fn id(owner: u64, n: u64) -> String {
 }
 
 pub fn run(options: Options, docs: &Path) -> Result<(), String> {
-    let _awake = Awake::keep();
+    let _awake = CpuWarmer::keep();
     let server = server::Server::start()?;
     let dir = tempfile::tempdir().map_err(|error| format!("no folder to write in: {error}"))?;
     let mut rows = vec![];
@@ -79,9 +79,9 @@ pub fn run(options: Options, docs: &Path) -> Result<(), String> {
         Box::new(stores::Ours::embedded(dir.path())?),
         Box::new(stores::Ours::redis("mayhap, Redis compact", &server, 1, "compact")?),
         Box::new(stores::Ours::redis("mayhap, Redis list", &server, 2, "list")?),
-        Box::new(rivals::Seed::new(&server, 3, rivals::Codec::Package)?),
-        Box::new(rivals::Sorted::new(&server, 4, rivals::Way::EachScore)?),
-        Box::new(rivals::Plain::new(&server, 5)?),
+        Box::new(competitors::Seed::new(&server, 3, competitors::Codec::Package)?),
+        Box::new(competitors::Sorted::new(&server, 4, competitors::Mode::EachScore)?),
+        Box::new(competitors::Plain::new(&server, 5)?),
     ];
     for store in &mut stores {
         let start = Instant::now();
@@ -97,10 +97,10 @@ pub fn run(options: Options, docs: &Path) -> Result<(), String> {
             lost: 0,
         });
     }
-    // The same sorted sets, asked in the way Redis has had since 6.2.
-    stores.push(Box::new(rivals::Sorted::new(&server, 4, rivals::Way::AllScores)?));
-    // The same lists, with our code for their filters.
-    stores.push(Box::new(rivals::Seed::new(&server, 3, rivals::Codec::Ours)?));
+    // The same sorted sets, with the command that Redis has since 6.2.
+    stores.push(Box::new(competitors::Sorted::new(&server, 4, competitors::Mode::AllScores)?));
+    // The same lists, with Mayhap's code for their filters.
+    stores.push(Box::new(competitors::Seed::new(&server, 3, competitors::Codec::Ours)?));
     for (name, filled_by) in [("Redis ZSET, ZMSCORE", 4), ("Go lists, with our filter code", 3)] {
         let bytes_per_owner = rows[filled_by].bytes_per_owner;
         rows.push(Row { name, unseen: vec![], mark: vec![], bytes_per_owner, lost: 0 });
@@ -117,7 +117,7 @@ fn fill(store: &mut dyn Store, options: Options) {
     const OWNERS: u64 = 500;
     for first in (0..options.owners).step_by(OWNERS as usize) {
         let last = (first + OWNERS).min(options.owners);
-        // Page after page, as it happens.
+        // Page after page, as in production.
         for page in (0..options.ids).step_by(PAGE) {
             let ids =
                 |n| (page..(page + PAGE as u64).min(options.ids)).map(|at| id(n, at)).collect();
@@ -130,9 +130,9 @@ fn fill(store: &mut dyn Store, options: Options) {
 fn take_turn(turn: u64, options: Options, stores: &mut [Box<dyn Store>], rows: &mut [Row]) {
     for at in 0..stores.len() {
         let at = (at + turn as usize) % stores.len();
-        // Another owner for each store, or the first would warm memory for the rest.
+        // Another owner for each store, or the first would warm the cache for the rest.
         let n = mix(turn << 8 | at as u64) % options.owners;
-        // A tenth was seen before, here and there among the rest.
+        // A tenth was seen before, spread among the rest.
         let seen = options.candidates / 10;
         let candidate = |i: u64| match i.is_multiple_of(10) {
             true => id(n, mix(turn + i) % options.ids),

@@ -1,16 +1,16 @@
-//! The section of seen lists: tables, bars, and what an owner costs at other sizes.
+//! The section of seen lists: tables, targets, and the cost per owner at other sizes.
 
 use super::server::{Server, used_memory};
-use super::{Options, PAGE, Row, Store, id, rivals, stores};
-use crate::bars::Bar;
-use crate::contest::{median, ratio};
+use super::{Options, PAGE, Row, Store, competitors, id, stores};
+use crate::comparison::{median, ratio};
 use crate::page::{self, table};
-use crate::report::{amount, bars_table};
-use mayhap_seen::{Deed, List, Policy, encode, hash_ids};
+use crate::report::{amount, targets_table};
+use crate::targets::Target;
+use mayhap_seen::{List, Operation, Policy, encode, hash_ids};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Bytes an owner: in our record, and in the server's memory for each layout.
+/// Bytes per owner: in Mayhap's record, and in the server's memory for each layout.
 pub struct Size {
     ids: u64,
     record_bytes: u64,
@@ -42,9 +42,15 @@ pub fn sizes(server: &Server) -> Result<Vec<Size>, String> {
             ids,
             record_bytes: record_bytes(ids),
             compact: of(Box::new(stores::Ours::redis("", server, db, "compact")?), "compact"),
-            go_lists: of(Box::new(rivals::Seed::new(server, db, rivals::Codec::Package)?), "lists"),
-            sorted: of(Box::new(rivals::Sorted::new(server, db, rivals::Way::EachScore)?), "zset"),
-            plain: of(Box::new(rivals::Plain::new(server, db)?), "set"),
+            go_lists: of(
+                Box::new(competitors::Seed::new(server, db, competitors::Codec::Package)?),
+                "lists",
+            ),
+            sorted: of(
+                Box::new(competitors::Sorted::new(server, db, competitors::Mode::EachScore)?),
+                "zset",
+            ),
+            plain: of(Box::new(competitors::Plain::new(server, db)?), "set"),
         });
     }
     Ok(sizes)
@@ -56,7 +62,12 @@ fn record_bytes(ids: u64) -> u64 {
     for first in (0..ids).step_by(PAGE) {
         let page: Vec<String> =
             (first..(first + PAGE as u64).min(ids)).map(|at| id(7, at)).collect();
-        list.apply(&Deed::Mark, &hash_ids(b"user-00000007", &page), &policy, 1_800_000_000 + first);
+        list.apply(
+            &Operation::Mark,
+            &hash_ids(b"user-00000007", &page),
+            &policy,
+            1_800_000_000 + first,
+        );
     }
     encode(&list).len() as u64
 }
@@ -71,13 +82,13 @@ fn text(options: Options, rows: &[Row], sizes: &[Size]) -> String {
     let Options { owners, ids, candidates, turns } = options;
     let mut text = format!(
         "## Seen lists\n\nWritten by `cargo xtask bench seen`: {} owners of {ids} ids, {candidates} \
-         candidates a question (a tenth of them seen), {PAGE} ids a mark, {turns} turns, one client, \
+         candidates per lookup (a tenth of them seen), {PAGE} ids per mark, {turns} turns, one client, \
          client and server on the same machine, whose processors are kept awake. Stores take turns, each turn with another owner; \
          ratios are medians over turns. Redis memory is all the server uses for it; embedded bytes \
          are the records without the file's own. The Go lists' algorithm runs in Rust here: once step by step as the Go package does it, once with our own code for its filters.\n\n",
         amount(owners),
     );
-    text.push_str(&bars_table(bars(rows, sizes)));
+    text.push_str(&targets_table(targets(rows, sizes)));
     text.push('\n');
     let ours = &rows[1];
     let line = |row: &Row| {
@@ -94,7 +105,7 @@ fn text(options: Options, rows: &[Row], sizes: &[Size]) -> String {
         ]
     };
     let head =
-        ["store", "unseen µs", "a second", "against compact", "mark µs", "bytes an owner", "lost"];
+        ["store", "unseen µs", "a second", "against compact", "mark µs", "bytes / owner", "lost"];
     text.push_str(&table(&head, &rows.iter().map(line).collect::<Vec<_>>()));
     text.push_str("\nBytes an owner by ids:\n\n");
     let line = |size: &Size| {
@@ -116,36 +127,40 @@ fn text(options: Options, rows: &[Row], sizes: &[Size]) -> String {
     text
 }
 
-/// Who answers sooner than our compact layout.
+/// The stores that answer sooner than the compact layout.
 fn slower(rows: &[Row]) -> Vec<String> {
     let faster = |row: &&Row| ratio(&row.unseen, &rows[1].unseen).is_some_and(|ratio| ratio < 1.0);
     rows[3..].iter().filter(faster).map(|row| row.name.to_owned()).collect()
 }
 
-fn bars(rows: &[Row], sizes: &[Size]) -> Vec<Bar> {
+fn targets(rows: &[Row], sizes: &[Size]) -> Vec<Target> {
     let [embedded, compact, list, seed, sorted, ..] = rows else { return vec![] };
     let bytes = |a: &Row, b: &Row| Some(a.bytes_per_owner / b.bytes_per_owner);
     let speed = |ours: &Row, theirs: &Row| ratio(&theirs.unseen, &ours.unseen);
     let record = |ids: u64| sizes.iter().find(|size| size.ids == ids).map(|size| size.record_bytes);
-    let most = |ids: u64, bar: u64| Bar {
+    let most = |ids: u64, bar: u64| Target {
         what: format!("seen: bytes of a record of {ids} ids"),
         bar: format!("≤ {bar}"),
         reached: record(ids).map_or("not run".to_owned(), |bytes| bytes.to_string()),
         ok: record(ids).map(|bytes| bytes <= bar),
     };
     vec![
-        Bar::at_most("seen: compact bytes an owner against ZSET", 0.25, bytes(compact, sorted)),
-        Bar::at_most("seen: compact bytes an owner against Go lists", 0.6, bytes(compact, seed)),
+        Target::at_most("seen: compact bytes per owner against ZSET", 0.25, bytes(compact, sorted)),
+        Target::at_most(
+            "seen: compact bytes per owner against Go lists",
+            0.6,
+            bytes(compact, seed),
+        ),
         most(20, 200),
         most(5000, 11_000),
-        Bar::at_least(
+        Target::at_least(
             "seen: compact `unseen` against ZSCORE pipelined",
             10.0,
             speed(compact, sorted),
         ),
-        Bar::at_least("seen: compact `unseen` against Go lists", 1.0, speed(compact, seed)),
-        Bar::at_least("seen: list layout `unseen` against Go lists", 1.0, speed(list, seed)),
-        Bar::at_least(
+        Target::at_least("seen: compact `unseen` against Go lists", 1.0, speed(compact, seed)),
+        Target::at_least("seen: list layout `unseen` against Go lists", 1.0, speed(list, seed)),
+        Target::at_least(
             "seen: embedded `unseen` against compact on Redis",
             5.0,
             speed(embedded, compact),

@@ -1,7 +1,8 @@
-//! The filter of the Go package, as it works there: both hashes one after the other, all places, and
-//! only then the bits. A multiplication is one, which the package spells out in shifts.
+//! The filter of the Go package, with its algorithm: both hashes one after the other, all
+//! positions, and only then the bits. One multiplication stands for what the package writes as
+//! shifts.
 
-/// Places of an id.
+/// Probes per id.
 const PROBES: usize = 10;
 /// For a thousand ids at one in a thousand.
 const BITS: usize = 14_400;
@@ -43,7 +44,7 @@ impl Filter {
     }
 }
 
-/// FNV-1a with a seed, stirred.
+/// FNV-1a with a seed, and a final mix.
 fn hash(id: &[u8], seed: u32) -> u32 {
     let start = 2_166_136_261 ^ seed;
     let mut a =

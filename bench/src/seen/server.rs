@@ -1,4 +1,4 @@
-//! A Redis of our own: on a free port of the loopback, nothing written to disk.
+//! A Redis on a free port of the loopback, with persistence off.
 
 use mayhap_redis::redis::{Client, Connection, cmd};
 use std::net::TcpListener;

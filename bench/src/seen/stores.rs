@@ -1,4 +1,4 @@
-//! Ours: embedded, and both layouts on Redis.
+//! Mayhap's stores: embedded, and both layouts on Redis.
 
 use super::Store;
 use super::server::{Server, used_memory};
@@ -16,7 +16,7 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// Safe within a tenth of a second, as a Redis that syncs every second is not even.
+    /// Durable within a tenth of a second; a Redis that syncs every second is less.
     pub fn embedded(dir: &Path) -> Result<Ours, String> {
         let options = Options::default()
             .with_durability(Durability::Within(Duration::from_millis(100)))

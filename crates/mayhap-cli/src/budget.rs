@@ -1,10 +1,10 @@
 //! How much memory may be taken.
 
-use crate::exit::refuse;
 use crate::numbers::{self, bytes};
 use crate::verbs::plan::table_for;
 use clap::Args;
-use mayhap_store::memory::Budget;
+use mayhap_store::ChangeError;
+use mayhap_store::budget::{Budget, OverBudget};
 
 /// How much memory may be taken.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -20,16 +20,18 @@ impl MaxMemory {
         self.max_memory.map_or_else(Budget::default, Budget::of_bytes)
     }
 
-    /// Fails where more is needed, with the plan of what can be had instead.
-    pub fn check(self, need: u64, keys: u64) -> anyhow::Result<()> {
-        self.budget().check(need).map_err(|over| {
-            let (need, have) = (bytes(over.need), bytes(over.have));
-            let enough = numbers::size_flag(over.need.next_multiple_of(1_000_000));
-            let mut hint = format!("--max-memory {enough} allows it");
-            if let Some(plan) = table_for(keys.max(1), over.have) {
-                hint += &format!("; what {have} can do:\n\n{}", plan.trim_end());
-            }
-            refuse(format!("{need} of memory needed, {have} allowed"), hint)
-        })
+    /// Fails where more is needed for so many keys.
+    pub fn check(self, need: u64, keys: u64) -> Result<(), ChangeError> {
+        self.budget().check(need).map_err(|over| ChangeError::Memory { over, keys })
     }
+}
+
+/// The way out where so many keys need more memory than allowed: the plan of what can be had.
+pub fn hint(over: &OverBudget, keys: u64) -> String {
+    let enough = numbers::size_flag(over.need.next_multiple_of(1_000_000));
+    let mut hint = format!("--max-memory {enough} allows it");
+    if let Some(plan) = table_for(keys.max(1), over.have) {
+        hint += &format!("; what {} can do:\n\n{}", bytes(over.have), plan.trim_end());
+    }
+    hint
 }

@@ -1,22 +1,12 @@
 //! The time, for files that remember it and windows that forget by it.
 
-use mayhap::Moment;
-use std::time::{SystemTime, UNIX_EPOCH};
+use mayhap::window::Moment;
 
-/// Milliseconds since 1970: the ticks of every window of time that this program makes.
-pub fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
+pub use mayhap_store::clock::{now_ms, now_s};
 
-/// The same as a window takes it.
+/// The time as a window takes it.
 pub fn now() -> Moment {
     Moment::ticks(now_ms())
-}
-
-/// Seconds since 1970, as files note when they were made.
-pub fn now_s() -> u64 {
-    now_ms() / 1000
 }
 
 /// Seconds since 1970 as `2026-11-16 02:30:00 UTC`.

@@ -2,8 +2,8 @@
 
 use crate::print::StdoutError;
 use mayhap_redis::FilterError;
-use mayhap_store::keys::KeysError;
 use mayhap_store::replace::ReplaceError;
+use mayhap_store::text::KeysError;
 use std::fmt;
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ pub enum Exit {
     /// The question was answered, and the answer is no.
     No,
     /// It did not work, or not as asked. What went wrong has been said.
-    Trouble,
+    Error,
     /// Somebody sent a signal.
     Interrupted,
     /// Whoever read standard output has gone.
@@ -44,7 +44,7 @@ impl From<Exit> for ExitCode {
         ExitCode::from(match exit {
             Exit::Yes => 0,
             Exit::No => 1,
-            Exit::Trouble => 2,
+            Exit::Error => 2,
             Exit::Interrupted => crate::signals::INTERRUPTED,
             Exit::BrokenPipe => crate::signals::BROKEN_PIPE,
         })
@@ -114,7 +114,7 @@ pub fn report(error: &anyhow::Error) -> Exit {
     let signal = error.chain().filter_map(|cause| cause.downcast_ref()).any(cancelled)
         || error.chain().filter_map(|cause| cause.downcast_ref()).any(ended)
         || error.chain().filter_map(|cause| cause.downcast_ref()).any(left);
-    if signal { Exit::Interrupted } else { Exit::Trouble }
+    if signal { Exit::Interrupted } else { Exit::Error }
 }
 
 /// The error and its causes on one line.
@@ -168,6 +168,6 @@ mod tests {
         let stdout: anyhow::Result<()> = Err(crate::print::stdout_error(broken())).context("out");
         assert_eq!(report(&stdout.unwrap_err()), Exit::BrokenPipe);
         let server: anyhow::Result<()> = Err(broken()).context("asking a server");
-        assert_eq!(report(&server.unwrap_err()), Exit::Trouble);
+        assert_eq!(report(&server.unwrap_err()), Exit::Error);
     }
 }

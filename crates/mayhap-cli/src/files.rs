@@ -3,7 +3,7 @@
 use crate::closed;
 use crate::exit::refuse;
 use mayhap_store::identity::FileId;
-use mayhap_store::keys::Input;
+use mayhap_store::text::Input;
 use std::fs::File;
 use std::io;
 use std::path::Path;

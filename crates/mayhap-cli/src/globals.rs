@@ -23,7 +23,7 @@ pub struct Globals {
     #[arg(short, long, global = true, display_order = 903)]
     pub quiet: bool,
 
-    /// Threads; the default is one a core
+    /// Threads; the default is one per core
     #[arg(short = 'j', long, global = true, value_name = "N", display_order = 904)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,

@@ -1,20 +1,45 @@
 //! The way out of errors that libraries report: they say what is wrong, not which flag mends it.
 
+use crate::numbers::size_flag;
 use mayhap::format::FormatError;
-use mayhap::{MergeError, Refused, SpecError};
+use mayhap::{Kind, MergeError, SpecError, Unsupported};
+use mayhap_foreign::{Choice, ForeignError, Missing};
 use mayhap_redis::FilterError;
 use mayhap_seen::{RecordError, SeenError};
 use mayhap_store::exact::ExactSet;
-use mayhap_store::keys::KeysError;
+use mayhap_store::key_rules::KeyRulesError;
 use mayhap_store::map::MapError;
 use mayhap_store::replace::{LockError, ReplaceError};
+use mayhap_store::secret_file::SecretFileError;
+use mayhap_store::text::KeysError;
+use mayhap_store::{BuildError, ChangeError, OpenError};
 use std::error::Error;
 use std::io::{self, ErrorKind};
+
+/// What to do about an error, if it or what caused it is one we know.
+pub fn hint_along(error: &(dyn Error + 'static)) -> Option<String> {
+    hint_for(error).or_else(|| hint_along(error.source()?))
+}
 
 /// What to do about an error, if it is one we know.
 pub fn hint_for(error: &(dyn Error + 'static)) -> Option<String> {
     if let Some(error) = error.downcast_ref::<KeysError>() {
         return keys(error);
+    }
+    if let Some(error) = error.downcast_ref::<OpenError>() {
+        return open(error);
+    }
+    if let Some(error) = error.downcast_ref::<ChangeError>() {
+        return change(error);
+    }
+    if let Some(error) = error.downcast_ref::<BuildError>() {
+        return build(error);
+    }
+    if let Some(error) = error.downcast_ref::<KeyRulesError>() {
+        return crate::key_args::hint(error);
+    }
+    if let Some(error) = error.downcast_ref::<SecretFileError>() {
+        return secret(error);
     }
     if let Some(error) = error.downcast_ref::<MapError>() {
         return map(error);
@@ -37,16 +62,39 @@ pub fn hint_for(error: &(dyn Error + 'static)) -> Option<String> {
     if let Some(error) = error.downcast_ref::<SeenError>() {
         return seen(error);
     }
+    if let Some(error) = error.downcast_ref::<ForeignError>() {
+        return foreign(error);
+    }
     if error.is::<MergeError>() {
         return Some(
             "filters merge when built alike: the same --kind, -n, -p and --seed or --key-file"
                 .to_owned(),
         );
     }
-    if error.is::<Refused>() {
+    if error.is::<Unsupported>() {
         return Some("`mayhap plan -n KEYS` shows what each kind can do".to_owned());
     }
     error.downcast_ref::<io::Error>().and_then(|error| system(error, "is the name right?"))
+}
+
+fn foreign(error: &ForeignError) -> Option<String> {
+    Some(match error {
+        ForeignError::Unrecognised { .. } => "name its format with --format".to_owned(),
+        ForeignError::Missing { what: Missing::Probes, .. } => "give it with --probes".to_owned(),
+        ForeignError::Missing { what: Missing::Column(_), .. } => {
+            "name it with --column".to_owned()
+        }
+        ForeignError::Untranslatable { to, .. } => {
+            format!("`mayhap build --format {to}` builds one from the keys")
+        }
+        ForeignError::Choice { choice, .. } => match choice {
+            Choice::BitsPerKey => "leave out --bits-per-key".to_owned(),
+            Choice::Growth => "leave out --expansion and --nonscaling".to_owned(),
+            Choice::Variant(_) => "leave out --variant, or name another".to_owned(),
+            _ => "leave out --seed, or give another".to_owned(),
+        },
+        _ => return None,
+    })
 }
 
 fn seen(error: &SeenError) -> Option<String> {
@@ -113,12 +161,86 @@ fn keys(error: &KeysError) -> Option<String> {
     })
 }
 
+fn open(error: &OpenError) -> Option<String> {
+    match error {
+        OpenError::Format { error, .. } => format(error),
+        OpenError::Ambiguous { candidates, .. } => {
+            let names: Vec<&str> = candidates.iter().map(|format| format.name()).collect();
+            Some(format!("if it is one, name its format: --format {}", names.join(" | ")))
+        }
+        OpenError::Secret { error: SecretFileError::Read { .. }, .. } => {
+            Some("name the file that `build --keyed` wrote with --key-file".to_owned())
+        }
+        // What is below has its own.
+        _ => None,
+    }
+}
+
+fn secret(error: &SecretFileError) -> Option<String> {
+    let hint = match error {
+        SecretFileError::Read { .. } => "name the file that `build --keyed` wrote with --key-file",
+        SecretFileError::NotOne { .. } => {
+            "a key file is one line of 32 hex digits, as `build --keyed` writes it"
+        }
+        SecretFileError::Write { error, .. } if error.kind() == ErrorKind::StorageFull => {
+            return system(error, "");
+        }
+        SecretFileError::Write { .. } => "name a place you may write to with --key-file",
+        SecretFileError::Other { .. } => "name another one with --key-file, or move it away",
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+fn change(error: &ChangeError) -> Option<String> {
+    let hint = match error {
+        ChangeError::Memory { over, keys } => return Some(crate::budget::hint(over, *keys)),
+        ChangeError::Copy { .. } => "allow more with --max-memory",
+        ChangeError::Format { error } => return format(error),
+        ChangeError::Static { .. } => {
+            "build it anew from all lists, or with --kind blocked to add to it"
+        }
+        ChangeError::TwoLists => "--stash records single keys exactly, until it is built anew",
+        ChangeError::NoStash { .. } => "leave out --stash; only cascades have one",
+        ChangeError::NoRemoval { .. } => {
+            "build it with --kind quotient to remove keys, or with --kind windowed to forget old ones"
+        }
+        ChangeError::NoIntersection => "leave out --op intersect",
+        ChangeError::Unlike { .. } => {
+            "only filters that hash alike can be merged: build both in one format"
+        }
+        ChangeError::Keys { .. } => "build both with the same --normalize and --key-type",
+        ChangeError::MergeStatic { kind, .. } => {
+            return Some(format!("build one {kind} filter from all lists of keys"));
+        }
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+fn build(error: &BuildError) -> Option<String> {
+    let hint = match error {
+        BuildError::Fit { keys, bytes, .. } => {
+            let bytes = size_flag(*bytes);
+            return Some(format!("`mayhap plan -n {keys} --memory {bytes}` shows what can be had"));
+        }
+        BuildError::Uncountable { name } => match Kind::from_name(name) {
+            None | Some(Kind::Sharded) => "say how many will come with -n",
+            _ => "say how many will come with -n, or let it grow with --kind scalable",
+        },
+        BuildError::InBoth { .. } => {
+            "take them out of one list, or let one count with --prefer include or --prefer exclude"
+        }
+        BuildError::Collision { .. } => "build with another --seed: that parts them",
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
 fn map(error: &MapError) -> Option<String> {
     match error {
         MapError::Open { error, .. } => system(error, "is the name right?"),
         MapError::Directory { .. } => Some("name the filter's file".to_owned()),
-        MapError::Format { error, .. } => format(error),
-        MapError::Memory { .. } => Some("allow more with --max-memory".to_owned()),
         MapError::Changed { .. } => Some(
             "run it again; write a new file beside it and rename it, as mayhap does".to_owned(),
         ),

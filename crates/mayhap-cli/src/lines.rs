@@ -1,12 +1,12 @@
 //! Printing the lines that may be in, or are not: check, redis check.
 
-use crate::ask::{Answers, Asking};
 use crate::exit::{Exit, refuse};
 use crate::globals::Globals;
 use crate::print;
 use clap::Args;
-use mayhap_store::exact::{ExactSet, Hashing128};
-use mayhap_store::keys::{Batch, Input, Line, Part, Reading, Rules};
+use mayhap_store::exact::{ExactSet, HashKeys128};
+use mayhap_store::text::{Batch, ExtractRules, Input, KeyField, KeyReader, Line};
+use mayhap_store::{Answers, Query};
 use serde_json::json;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -63,7 +63,7 @@ pub struct Unreadable(Arc<AtomicBool>);
 
 impl Unreadable {
     /// Read on behind inputs that cannot be read.
-    pub fn pass_over(&self, reading: Reading) -> Reading {
+    pub fn pass_over(&self, reading: KeyReader) -> KeyReader {
         let any = Arc::clone(&self.0);
         reading.passing_over(move |error| {
             any.store(true, Relaxed);
@@ -75,14 +75,14 @@ impl Unreadable {
     /// was to be known.
     pub fn exit(&self, found: bool, globals: &Globals) -> Exit {
         if self.0.load(Relaxed) && !(globals.quiet && found) {
-            return Exit::Trouble;
+            return Exit::Error;
         }
         Exit::of(found)
     }
 }
 
 /// The keys of a plain list, made as the filters' keys are.
-pub fn allow_list(path: &Path, rules: &Rules, inputs: &[Input]) -> anyhow::Result<ExactSet> {
+pub fn allow_list(path: &Path, rules: &ExtractRules, inputs: &[Input]) -> anyhow::Result<ExactSet> {
     let list = Input::from(path.to_owned());
     if list == Input::Stdin && inputs.contains(&Input::Stdin) {
         return Err(refuse(
@@ -90,10 +90,10 @@ pub fn allow_list(path: &Path, rules: &Rules, inputs: &[Input]) -> anyhow::Resul
             "name a file for one of them",
         ));
     }
-    let rules = Rules { part: Part::Whole, ..rules.clone() };
-    let reading = Reading::new(vec![list], rules);
+    let rules = ExtractRules { part: KeyField::Whole, ..rules.clone() };
+    let reading = KeyReader::new(vec![list], rules);
     let (mut list, mut new) = (ExactSet::new(), Vec::new());
-    reading.run(&Hashing128, |batch| {
+    reading.run(&HashKeys128, |batch| {
         list.insert_batch_new(&batch.out, &mut new);
         anyhow::Ok(ControlFlow::Continue(()))
     })?;
@@ -105,7 +105,7 @@ pub struct Printer<'a> {
     pub args: &'a LineArgs,
     /// Whether the filters are told before each line.
     pub which: bool,
-    pub asking: &'a Asking<'a>,
+    pub query: &'a Query<'a>,
     /// What the filters are called.
     pub names: Vec<String>,
     pub globals: &'a Globals,
@@ -125,20 +125,20 @@ impl<'a> Printer<'a> {
     pub fn new(
         args: &'a LineArgs,
         which: bool,
-        asking: &'a Asking<'a>,
+        query: &'a Query<'a>,
         names: Vec<String>,
-        reading: &'a Reading,
+        reading: &'a KeyReader,
         globals: &'a Globals,
     ) -> Printer<'a> {
         let inputs = reading.inputs();
         Printer {
             args,
             which,
-            asking,
+            query,
             names,
             globals,
             inputs,
-            delimiter: reading.rules().framing.delimiter,
+            delimiter: reading.rules().format.delimiter,
             has_head: false,
             lines: 0,
             missing: 0,
@@ -254,7 +254,7 @@ impl<'a> Printer<'a> {
     fn which(&self, answers: &Answers, i: usize) -> Vec<String> {
         let says_yes: Vec<usize> = answers.which(i).collect();
         let names = (0..self.names.len()).filter_map(|filter| {
-            match self.asking.decided_by(answers, filter, i) {
+            match self.query.evidence(answers, filter, i) {
                 Some(by) => Some(format!("{}:{by}", self.name(filter))),
                 None => says_yes.contains(&filter).then(|| self.name(filter)),
             }

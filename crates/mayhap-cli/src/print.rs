@@ -4,7 +4,7 @@ use crate::exit::hinted;
 use crate::globals::Globals;
 use crate::numbers::plural;
 use anstyle::{AnsiColor, Style};
-use mayhap_store::keys::{OnMissing, Part, Rules, Spelling, Tally};
+use mayhap_store::text::{ExtractRules, KeyField, OnMissing, Tally, TextEncoding};
 use serde_json::Value;
 use std::fmt::{self, Display};
 use std::io::{self, Write};
@@ -106,6 +106,15 @@ pub fn json(value: &Value) -> anyhow::Result<()> {
 /// Lines of cells, in columns as wide as their widest cell: the first to the left, numbers to the
 /// right. The first line is the head.
 pub fn table(lines: &[Vec<String>]) -> String {
+    columns(lines, |column| column == 0)
+}
+
+/// The same with words, all of them to the left.
+pub fn left_table(lines: &[Vec<String>]) -> String {
+    columns(lines, |_| true)
+}
+
+fn columns(lines: &[Vec<String>], is_left: impl Fn(usize) -> bool) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         lines.iter().filter_map(|line| line.get(column)).map(|cell| shown(cell)).max().unwrap_or(0)
@@ -117,7 +126,7 @@ pub fn table(lines: &[Vec<String>]) -> String {
         for (column, cell) in line.iter().enumerate() {
             let room = " ".repeat(widths[column] - shown(cell));
             let gap = if column == 0 { "" } else { "  " };
-            let (left, right) = if column == 0 { ("", &*room) } else { (&*room, "") };
+            let (left, right) = if is_left(column) { ("", &*room) } else { (&*room, "") };
             row.push_str(&format!("{gap}{left}{cell}{right}"));
         }
         let row = row.trim_end();
@@ -152,12 +161,12 @@ pub fn put_text(object: &mut Value, name: &str, bytes: &[u8]) {
 }
 
 /// Say how many lines had no key where the rules look for one, and were passed over.
-pub fn unparsed(tally: Tally, rules: &Rules, globals: &Globals) {
+pub fn unparsable(tally: Tally, rules: &ExtractRules, globals: &Globals) {
     without_key(tally, rules, "passed over", globals);
 }
 
 /// The same, where something else became of lines without a key.
-pub fn without_key(tally: Tally, rules: &Rules, became: &str, globals: &Globals) {
+pub fn without_key(tally: Tally, rules: &ExtractRules, became: &str, globals: &Globals) {
     if globals.quiet {
         return;
     }
@@ -166,12 +175,12 @@ pub fn without_key(tally: Tally, rules: &Rules, became: &str, globals: &Globals)
         let hint = "--on-missing fail stops at the first, --on-missing line takes the whole line";
         warning(&format!("{what}: no key, {became}"), Some(hint));
     }
-    if tally.unparsed > 0 {
-        let whole = rules.part == Part::Whole && rules.spelling == Spelling::Bytes;
+    if tally.unparsable > 0 {
+        let whole = rules.part == KeyField::Whole && rules.encoding == TextEncoding::Bytes;
         let is_line = rules.missing == OnMissing::Line && !whole;
         let what = if is_line { rules.wanted() } else { "anything to normalise" };
-        let kept = if tally.unparsed == 1 { "it stands" } else { "they stand" };
-        let lines = plural(tally.unparsed, "line");
+        let kept = if tally.unparsable == 1 { "it stands" } else { "they stand" };
+        let lines = plural(tally.unparsable, "line");
         warning(&format!("{lines} without {what}, taken as {kept}"), None);
     }
 }

@@ -4,7 +4,7 @@
 use crate::globals::Globals;
 use crate::numbers;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use mayhap_store::keys::Watch;
+use mayhap_store::text::ProgressAndCancel;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -42,16 +42,24 @@ fn tell(telling: Option<Telling>) -> Option<Telling> {
 impl Progress {
     /// Show how far reading is, unless nobody looks. `prints` says that lines go to standard
     /// output meanwhile: if that is a terminal too, they are progress enough.
-    pub fn of(watch: &Arc<Watch>, what: &'static str, prints: bool, globals: &Globals) -> Progress {
+    pub fn of(
+        watch: &Arc<ProgressAndCancel>,
+        what: &'static str,
+        prints: bool,
+        globals: &Globals,
+    ) -> Progress {
         let (watch, told) = (Arc::clone(watch), Arc::clone(watch));
         let start = Instant::now();
         let telling = Box::new(move || {
-            let lines = numbers::grouped(told.records());
+            let lines = numbers::plural(told.records(), "line");
             let far = share(told.read_bytes(), told.total_bytes(), start);
-            format!("{what}: {lines} lines, {far}")
+            let what = if told.is_counting() { "count" } else { what };
+            format!("{what}: {lines}, {far}")
         });
         Progress::drawn(prints, globals, telling, move |bar: &mut Option<ProgressBar>| {
-            draw(bar.get_or_insert_with(|| new_bar(watch.total_bytes(), what)), &watch);
+            let bar = bar.get_or_insert_with(|| new_bar(watch.total_bytes(), what));
+            bar.set_prefix(if watch.is_counting() { "count" } else { what });
+            draw(bar, &watch);
         })
     }
 
@@ -118,7 +126,7 @@ impl Drop for Progress {
 
 /// `1.20 GB of 4.80 GB (25%) in 3.1 s`.
 fn share(done: u64, total: Option<u64>, start: Instant) -> String {
-    let took = numbers::spoken(start.elapsed());
+    let took = numbers::human_duration(start.elapsed());
     match total {
         Some(total) => {
             let percent = 100.0 * done as f64 / total as f64;
@@ -148,7 +156,7 @@ fn new_bar(total: Option<u64>, what: &'static str) -> ProgressBar {
     bar
 }
 
-fn draw(bar: &ProgressBar, watch: &Watch) {
+fn draw(bar: &ProgressBar, watch: &ProgressAndCancel) {
     bar.set_position(watch.read_bytes());
     bar.set_message(format!("{} lines", numbers::rounded(watch.records())));
     bar.tick();

@@ -3,8 +3,8 @@
 
 use crate::print;
 use crate::progress;
-use mayhap_store::keys::Watch;
 use mayhap_store::replace;
+use mayhap_store::text::ProgressAndCancel;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::{Arc, Once};
@@ -15,7 +15,7 @@ use std::thread;
 ///
 /// What whoever started us wants ignored stays ignored: SIGHUP under `nohup`, SIGINT in the
 /// background of a script.
-pub fn stop_on_signal(watch: &Arc<Watch>) {
+pub fn stop_on_signal(watch: &Arc<ProgressAndCancel>) {
     tell_on_signal();
     let heard = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
     // Without a handler signals take their usual course.

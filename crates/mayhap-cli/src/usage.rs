@@ -15,7 +15,7 @@ pub fn report(error: &Error) -> Exit {
         return printed.map_or_else(|error| crate::exit::report(&error), |()| Exit::Yes);
     }
     print::say(hints(&text.ansi().to_string()).trim_end());
-    Exit::Trouble
+    Exit::Error
 }
 
 /// Where a verb has nothing to read and nobody pipes: its help, as trouble.
@@ -25,7 +25,7 @@ pub fn help(verb: &str) -> Exit {
     if let Some(verb) = command.find_subcommand_mut(verb) {
         print::say(verb.render_help().ansi().to_string().trim_end());
     }
-    Exit::Trouble
+    Exit::Error
 }
 
 /// The same of a verb's verb.
@@ -36,7 +36,7 @@ pub fn help_of(group: &str, verb: &str) -> Exit {
     if let Some(verb) = group.and_then(|group| group.find_subcommand_mut(verb)) {
         print::say(verb.render_help().ansi().to_string().trim_end());
     }
-    Exit::Trouble
+    Exit::Error
 }
 
 /// The parser calls the way out a tip; here it is a hint, everywhere.

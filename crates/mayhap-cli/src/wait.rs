@@ -18,12 +18,17 @@ pub struct Wait {
 impl Wait {
     /// The right to replace a file that is there.
     pub fn lock(self, path: &Path) -> Result<Lock, LockError> {
-        Lock::acquire(path, self.patience().unwrap_or(Duration::ZERO))
+        Lock::acquire(path, self.timeout())
     }
 
     /// How long to wait, if anything was said about it.
     pub fn patience(self) -> Option<Duration> {
         self.wait.map(|time| time.unwrap_or(Duration::MAX))
+    }
+
+    /// How long to wait; not at all, unless asked to.
+    pub fn timeout(self) -> Duration {
+        self.patience().unwrap_or(Duration::ZERO)
     }
 
     /// The right to put a file where one may be: what somebody is writing just now must not be

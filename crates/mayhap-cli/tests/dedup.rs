@@ -213,7 +213,7 @@ fn a_state_keeps_its_rules() {
     run(&["dedup", "--state", &state, "--normalize", "lower"], "Ada\n");
     assert_eq!(run(&["dedup", "--state", &state], "ADA\nEve\n").0, "Eve\n");
     let err = refusal(&["dedup", "--state", &state, "--normalize", "hex"]);
-    assert!(err.contains("normalised by lower"), "{err}");
+    assert!(err.contains("normalized by lower, not by hex"), "{err}");
 }
 
 #[test]

@@ -204,6 +204,13 @@ fn a_full_disk_leaves_the_old_file() {
     assert!(said(&output).contains("cannot write f: "), "{}", said(&output));
     assert!(fs::read(folder.join("f")).unwrap() == before);
     assert_eq!(files(folder), ["f"]);
+    // Half a key file would be in the way of the next attempt.
+    let script = format!("trap '' XFSZ; ulimit -f 0; exec {exe} build -o k --keyed -n 10 -");
+    let mut limited = Command::new("sh");
+    limited.args(["-c", &script]).current_dir(folder).stdin(Stdio::null()).stderr(Stdio::piped());
+    let output = limited.output().unwrap();
+    assert!(said(&output).contains("key file k.key cannot be written"), "{}", said(&output));
+    assert_eq!(files(folder), ["f"]);
 
     if Path::new("/dev/full").exists() {
         let output = run(folder, "build -o /dev/full -n 10 -", b"ada\n");

@@ -70,7 +70,7 @@ fn every_format_is_built_asked_added_to_and_merged() {
     let folder = Folder::new();
     let (one, two) =
         (folder.list("one", lines("key", 0..500)), folder.list("two", lines("key", 500..1000)));
-    let strangers = folder.list("strangers", lines("a stranger", 0..1000));
+    let absent_keys = folder.list("absent", lines("an absent key", 0..1000));
     for format in [
         "guava",
         "leveldb",
@@ -116,7 +116,11 @@ fn every_format_is_built_asked_added_to_and_merged() {
         };
         assert_eq!(check(&a, &one), 500, "{format}");
         let most = if format == "badger" { 90 } else { 30 };
-        assert!(check(&a, &strangers) < most, "{format}: {} strangers", check(&a, &strangers));
+        assert!(
+            check(&a, &absent_keys) < most,
+            "{format}: {} false positives",
+            check(&a, &absent_keys)
+        );
 
         mayhap(&["merge", "-q", "--force", "-o", &both])
             .args(with)
@@ -138,8 +142,8 @@ fn every_format_is_built_asked_added_to_and_merged() {
             .assert()
             .success();
         assert!(fs::read(&a).unwrap() == fs::read(&back).unwrap(), "{format}");
-        mayhap(&["add", "-q", &ours, &strangers]).assert().success();
-        assert_eq!(stdout(&["check", "-c", &ours, &strangers]).trim(), "1000", "{format}");
+        mayhap(&["add", "-q", &ours, &absent_keys]).assert().success();
+        assert_eq!(stdout(&["check", "-c", &ours, &absent_keys]).trim(), "1000", "{format}");
         fs::remove_file(&ours).unwrap();
     }
 }
@@ -201,7 +205,7 @@ fn malformed_files_are_refused_by_name() {
     assert!(error.contains("cut off in longs: 8994 of 9128 bytes"), "{error}");
     let error =
         refusal(&["build", "--format", "parquet", "-n", "10", "-o", &folder.path("x"), "-"]);
-    assert!(error.contains("--format parquet-bitset"), "{error}");
+    assert!(error.contains("as parquet-bitset"), "{error}");
     let error =
         refusal(&["build", "--format", "guava", "--kind", "classic", "-o", &folder.path("x"), "-"]);
     assert!(error.contains("leave out --kind"), "{error}");
@@ -302,7 +306,7 @@ fn forms_of_writing_become_each_other() {
     let error = refusal(&[&to_v2[..], &["v2", &spark]].concat());
     assert!(error.contains("differ in their bits"), "{error}");
     let error = refusal(&[&to_v2[..], &["json", &spark]].concat());
-    assert!(error.contains("spark has no --variant json: v1, v2"), "{error}");
+    assert!(error.contains("spark has no variant json: v1, v2"), "{error}");
 }
 
 #[test]
@@ -311,12 +315,12 @@ fn choices_that_a_format_does_not_leave_are_refused() {
     let out = folder.path("x");
     let build = |args: &[&str]| refusal(&[&["build", "-n", "10", "-o", &out, "-"], args].concat());
     for (args, message) in [
-        (&["--format", "guava", "--expansion", "2"][..], "guava has no --expansion"),
-        (&["--format", "spark", "--nonscaling"], "spark has no --expansion or --nonscaling"),
-        (&["--format", "dcso", "--bits-per-key", "10"], "dcso has no --bits-per-key"),
+        (&["--format", "guava", "--expansion", "2"][..], "leave out --expansion and --nonscaling"),
+        (&["--format", "spark", "--nonscaling"], "spark has no growth to choose"),
+        (&["--format", "dcso", "--bits-per-key", "10"], "leave out --bits-per-key"),
         (&["--format", "leveldb", "--bits-per-key", "9.5"], "a whole number"),
         (&["--format", "rocksdb", "--bits-per-key", "0"], "not 0.5 to 1000"),
-        (&["--format", "guava", "--seed", "5"], "guava has no --seed"),
+        (&["--format", "guava", "--seed", "5"], "guava has no seed"),
         (&["--format", "spark", "--seed", "5000000000"], "not an integer of 32 bits"),
         (&["--format", "valkey-bloom", "--seed", "5"], "64 hexadecimal digits"),
         (&["--seed", "random"], "--keyed"),

@@ -65,7 +65,7 @@ fn keys(range: std::ops::Range<u32>) -> String {
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("members"), keys(0..20_000)).unwrap();
-    fs::write(folder.path().join("strangers"), keys(20_000..60_000)).unwrap();
+    fs::write(folder.path().join("absent"), keys(20_000..60_000)).unwrap();
     folder
 }
 
@@ -82,16 +82,16 @@ fn a_list_built_in_shards_lives_in_a_cluster() {
     assert!(done(dir, "verify list.mh").contains("whole: sharded, 19,"));
     let info = done(dir, "info list.mh");
     assert!(info.contains("in 16 shards"), "{info}");
-    let wrong_here: u32 = done(dir, "check -c list.mh strangers").trim().parse().unwrap();
+    let wrong_here: u32 = done(dir, "check -c list.mh absent").trim().parse().unwrap();
     assert!(wrong_here < 480, "{wrong_here} of 40000 at 1%");
 
     let (code, _, said) = run(dir, &format!("redis load --shards 16 {url} list list.mh"));
     assert_eq!(code, 0, "{said}");
     assert!(said.starts_with("loaded list: 19,") && said.contains("in 16 shards"), "{said}");
     assert_eq!(done(dir, &format!("redis check -c {url} list members")), "20000\n");
-    // Asked there it errs where it errs here.
-    let there = done(dir, &format!("redis check {url} list strangers"));
-    assert_eq!(there, done(dir, "check list.mh strangers"));
+    // The false positives there are those here.
+    let there = done(dir, &format!("redis check {url} list absent"));
+    assert_eq!(there, done(dir, "check list.mh absent"));
     let info = done(dir, &format!("redis info --json {url} list"));
     let info: serde_json::Value = serde_json::from_str(&info).unwrap();
     assert_eq!((info["shards"].as_u64(), info["normaliser"].as_str()), (Some(16), Some("url")));
@@ -143,18 +143,18 @@ fn a_filter_is_made_filled_and_saved_on_a_server() {
         assert_eq!(check("--except members", "members"), (1, String::new()));
         let (_, marked) = check("--mark -n", "members");
         assert!(marked.starts_with("+\t1:https://example.org/0\n"), "{}", &marked[..40]);
-        let (_, wrong) = check("-c", "strangers");
+        let (_, wrong) = check("-c", "absent");
         assert!(wrong.trim().parse::<u32>().unwrap() < 480, "{wrong}");
         let info = done(dir, &format!("redis info {url} {name}"));
         assert!(info.contains("keyed       yes") && info.contains("asked for"), "{info}");
         // What is saved has its secret beside it and answers alike.
         done(dir, &format!("redis save {url} {name} {name}.mh"));
         assert!(dir.join(format!("{name}.mh.key")).exists());
-        let there = done(dir, &format!("redis check {url} {name} strangers"));
-        assert_eq!(there, done(dir, &format!("check {name}.mh strangers")));
+        let there = done(dir, &format!("redis check {url} {name} absent"));
+        assert_eq!(there, done(dir, &format!("check {name}.mh absent")));
         // And goes back under another name.
         done(dir, &format!("redis load {url} again-{name} {name}.mh"));
-        assert_eq!(there, done(dir, &format!("redis check {url} again-{name} strangers")));
+        assert_eq!(there, done(dir, &format!("redis check {url} again-{name} absent")));
         assert!(fs::read_dir(dir).unwrap().flatten().all(|e| !e.path().is_dir()), "left behind");
     }
 }
@@ -225,7 +225,7 @@ fn what_goes_wrong_is_told_with_the_way_out() {
     refused(format!("redis check {url} rows members"), "not a filter but list", "another name");
     refused(format!("redis save {url} list members"), "not a filter", "--force");
     refused(format!("redis check -q -c {url} list members"), "-q", "leave out");
-    refused(format!("redis add {url} list strangers"), "full", "larger");
+    refused(format!("redis add {url} list absent"), "full", "larger");
     // Over what is there, in other shards, as one, and back.
     done(dir, "build --shards 5 -o five.mh members");
     for file in ["five.mh", "one.mh", "shards.mh"] {

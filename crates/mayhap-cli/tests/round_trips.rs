@@ -20,11 +20,12 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-const KINDS: [&str; 9] = [
+const KINDS: [&str; 10] = [
     "--kind blocked",
     "--kind blocked -p 1e-6",
     "--kind classic",
     "--kind counting",
+    "--kind quotient",
     "--kind scalable -n 500",
     "--kind windowed --window 20k",
     "--kind windowed --window 1h",
@@ -41,10 +42,10 @@ fn no_kind_misses_a_key() {
             mayhap(&folder, &format!("build -q -o f {kind} {threads} list")).assert().success();
             let check = mayhap(&folder, &format!("check -v f list {threads}")).assert().code(1);
             assert!(check.get_output().stdout.is_empty(), "{kind} misses keys");
-            let strangers =
+            let absent_keys =
                 mayhap(&folder, "check -c f").write_stdin(lines(20_000..40_000)).output();
-            let passed: u32 = text(&strangers.unwrap().stdout).trim().parse().unwrap();
-            assert!(passed < 300, "{kind}: {passed} of 20000 strangers pass");
+            let passed: u32 = text(&absent_keys.unwrap().stdout).trim().parse().unwrap();
+            assert!(passed < 300, "{kind}: {passed} false positives of 20000");
         }
     }
 }
@@ -133,7 +134,7 @@ fn a_filter_goes_through_a_pipe() {
 #[test]
 fn merged_filters_hold_what_each_held() {
     let folder = tempdir().unwrap();
-    for kind in ["blocked", "classic", "counting", "scalable"] {
+    for kind in ["blocked", "classic", "counting", "quotient", "scalable"] {
         for (name, range) in [("a", 0..3000), ("b", 2000..5000), ("c", 5000..6000)] {
             let build = format!("build -q -n 10k --kind {kind} -o {name} -");
             mayhap(&folder, &build).write_stdin(lines(range)).assert().success();
@@ -161,7 +162,7 @@ fn what_was_removed_is_gone_and_the_rest_is_not() {
 #[test]
 fn the_line_a_plan_ends_in_works() {
     let folder = tempdir().unwrap();
-    let kinds = ["blocked", "classic", "counting", "scalable", "windowed", "fuse"];
+    let kinds = ["blocked", "classic", "counting", "quotient", "scalable", "windowed", "fuse"];
     for asked in ["-n 10k -p 0.1%", "-n 10k --memory 20kB", "-p 1/1000 --memory 1MB"] {
         for kind in kinds {
             let plan =
@@ -205,7 +206,9 @@ fn completions_and_manual_pages_know_every_verb() {
     let folder = tempdir().unwrap();
     let help = text(&mayhap(&folder, "-h").output().unwrap().stdout);
     let (_, list) = help.split_once("Commands:\n").unwrap();
-    let verbs = list.lines().take_while(|line| !line.is_empty());
+    // Longer descriptions go on below.
+    let verbs = list.lines().take_while(|line| !line.is_empty() && !line.starts_with("Options"));
+    let verbs = verbs.filter(|line| !line.starts_with("   "));
     let verbs = verbs.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
     let verbs: Vec<&str> = verbs.filter(|verb| *verb != "help" && !verb.is_empty()).collect();
     assert!(verbs.len() >= 11, "{verbs:?}");
@@ -217,7 +220,24 @@ fn completions_and_manual_pages_know_every_verb() {
     }
     for verb in &verbs {
         let page = folder.path().join(format!("pages/mayhap-{verb}.1"));
-        assert!(Path::new(&page).exists() || *verb == "kind", "no page for {verb}");
+        assert!(Path::new(&page).exists(), "no page for {verb}");
+    }
+    // Those of verbs' verbs, too.
+    for page in fs::read_dir(folder.path().join("pages")).unwrap() {
+        let page = page.unwrap().path();
+        let text = fs::read_to_string(&page).unwrap();
+        for section in ["NAME", "SYNOPSIS", "EXAMPLES", "EXIT STATUS", "ENVIRONMENT"] {
+            let section = format!(".SH {section}\n");
+            assert!(text.contains(&section), "{}: no {section}", page.display());
+        }
+    }
+    for verb in verbs {
+        let help = text(&mayhap(&folder, &format!("help {verb}")).output().unwrap().stdout);
+        for section in ["EXAMPLES:", "EXIT STATUS:", "ENVIRONMENT:"] {
+            let (_, below) =
+                help.split_once(section).unwrap_or_else(|| panic!("help {verb}: no {section}"));
+            assert!(below.starts_with("\n  "), "help {verb}: {section} is not indented");
+        }
     }
 }
 
@@ -264,9 +284,9 @@ fn a_window_of_time_keeps_its_rate_in_a_burst() {
     let folder = tempdir().unwrap();
     fs::write(folder.path().join("list"), lines(0..20_000)).unwrap();
     mayhap(&folder, "build -q -o f --window 1h -n 20k -p 1% list").assert().success();
-    let strangers = mayhap(&folder, "check -c f").write_stdin(lines(20_000..40_000)).output();
-    let passed: u32 = text(&strangers.unwrap().stdout).trim().parse().unwrap();
-    assert!(passed < 300, "{passed} of 20000 strangers pass");
+    let absent_keys = mayhap(&folder, "check -c f").write_stdin(lines(20_000..40_000)).output();
+    let passed: u32 = text(&absent_keys.unwrap().stdout).trim().parse().unwrap();
+    assert!(passed < 300, "{passed} false positives of 20000");
     mayhap(&folder, "verify f").assert().success();
     mayhap(&folder, "build -o f --max-memory 30kB --window 1h -n 20k -p 1% list").assert().code(2);
 }
@@ -274,7 +294,8 @@ fn a_window_of_time_keeps_its_rate_in_a_burst() {
 /// A window that was written while the clock was wrong says so, and goes on.
 #[test]
 fn a_clock_that_jumped_is_told() {
-    use mayhap::{Moment, Spec, Window, Windowed};
+    use mayhap::window::Moment;
+    use mayhap::{Spec, Window, Windowed};
     use std::time::{Duration, SystemTime};
     let folder = tempdir().unwrap();
     let hour = Duration::from_secs(3600);
@@ -282,7 +303,8 @@ fn a_clock_that_jumped_is_told() {
         let spec = Spec::new(1000, 1e-6).unwrap();
         let mut filter = Windowed::new(spec, Window::time(hour, 4)).unwrap();
         filter.insert("ada", Moment::from(when));
-        fs::write(folder.path().join("f"), filter.encode(&mayhap::format::Notes::new())).unwrap();
+        fs::write(folder.path().join("f"), filter.encode(&mayhap::format::Metadata::new()))
+            .unwrap();
         let add = mayhap(&folder, "add f").write_stdin("eve\n").assert().success();
         let found = mayhap(&folder, "check f").write_stdin("ada\neve\n").output().unwrap();
         (text(&add.get_output().stderr), text(&found.stdout))
@@ -294,7 +316,11 @@ fn a_clock_that_jumped_is_told() {
     let (said, found) = written_at(now + 100 * hour);
     assert!(said.contains("it was ahead then, or is behind now"), "{said}");
     assert_eq!(found, "ada\neve\n");
+    // A pause, however many windows long: nothing to tell of.
     let (said, found) = written_at(now - 100 * hour);
+    assert!(!said.contains("the clock"), "{said}");
+    assert_eq!(found, "eve\n");
+    let (said, found) = written_at(now - 24 * 500 * hour);
     assert!(said.contains("more than 1 h old, and forgotten"), "{said}");
     assert_eq!(found, "eve\n");
 }

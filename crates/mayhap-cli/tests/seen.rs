@@ -47,6 +47,9 @@ fn the_whole_round(store: &str, exports: bool) {
     // Ids from a pipe, any bytes but newlines.
     let output = seen(store, &["unseen", "user-1"]).write_stdin(b"a\n\xff\nz").output().unwrap();
     assert_eq!(output.stdout, b"\xff\nz\n");
+    // Lines of other systems.
+    let output = seen(store, &["unseen", "user-1"]).write_stdin(b"a\r\nz\r\n").output().unwrap();
+    assert_eq!(output.stdout, b"z\n");
     let stats = seen(store, &["stats", "user-1", "--json"]).output().unwrap();
     assert!(String::from_utf8_lossy(&stats.stdout).contains("\"ids\": 5"), "{stats:?}");
     if exports {
@@ -320,13 +323,13 @@ fn no_password_is_ever_printed() {
 }
 
 #[test]
-fn trouble_says_what_and_what_to_do() {
+fn errors_say_what_and_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("none.redb");
     let store = path.to_str().unwrap();
     let error = fails(store, &["unseen", "user-1", "a"]);
     assert!(error.contains("no such store") && error.contains("hint:"), "{error}");
-    assert!(!Path::new(store).exists(), "a question makes no file");
+    assert!(!Path::new(store).exists(), "a lookup creates no file");
     assert!(fails(store, &["mark", "", "a"]).contains("an owner of 0 bytes"));
     let error = fails(store, &["mark", "--policy", "owner=2", "u", "a"]);
     assert!(error.contains("an owner of 1 byte: this policy allows 2"), "{error}");
@@ -344,6 +347,34 @@ fn trouble_says_what_and_what_to_do() {
     assert!(String::from_utf8_lossy(&import.stderr).contains("-:1: not a line"), "{import:?}");
 }
 
+/// A store that is removed under a bulk load: what was marked went with it, and that is said.
+#[test]
+#[cfg(unix)]
+fn a_store_that_goes_while_it_is_loaded_is_told_of() {
+    use std::io::Write;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("seen.redb");
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("mayhap"))
+        .args(["seen", "mark", "--owners-from", "-", "--store", path.to_str().unwrap()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // More than a pipe holds, so the store is open when all is written. Lines are marked a hundred thousand
+    // at a time: these wait for the end of the input.
+    stdin.write_all("user-1\tabcdefgh\n".repeat(20_000).as_bytes()).unwrap();
+    assert!(path.exists());
+    std::fs::remove_file(&path).unwrap();
+    drop(stdin);
+    let done = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    assert!(said.contains("seen.redb") && said.contains("hint: what was marked went"), "{said}");
+    assert!(!path.exists(), "made again without what was in it");
+}
+
 /// Only what passes is failed open, and it is said once.
 #[test]
 fn failing_open_is_said_once_and_passwords_never() {
@@ -353,12 +384,20 @@ fn failing_open_is_said_once_and_passwords_never() {
     assert_eq!((open.status.code(), open.stdout.as_slice()), (Some(0), &b"a\n"[..]));
     assert!(said.starts_with("warning: ") && said.contains("127.0.0.1:1"), "{said}");
     assert!(said.contains("nothing counts as seen") && !said.contains("secret"), "{said}");
+    // A mark that was not kept is not counted, and it is said that it was not.
+    let open = seen(away, &["mark", "--fail-open", "user-1", "a", "b"]).output().unwrap();
+    let said = String::from_utf8(open.stderr).unwrap();
+    assert_eq!((open.status.code(), open.stdout.as_slice()), (Some(0), &b"0\n"[..]), "{said}");
+    assert!(said.starts_with("warning: ") && said.contains("no mark is kept"), "{said}");
+    assert_eq!(said.matches("warning: ").count(), 1, "{said}");
+    let closed = fails(away, &["mark", "user-1", "a"]);
+    assert!(closed.starts_with("error: ") && closed.contains("127.0.0.1:1"), "{closed}");
     let lines: String = (0..2000).map(|n| format!("user-{n}\ta\n")).collect();
     let bulk =
         seen(away, &["mark", "--fail-open", "--owners-from", "-"]).write_stdin(lines).output();
     let said = String::from_utf8(bulk.unwrap().stderr).unwrap();
     assert_eq!(said.matches("warning: ").count(), 1, "{said}");
-    // What is no passing trouble stays an error.
+    // What is not temporary stays an error.
     let refused =
         fails("redis://ada:secret@h?pass=secret", &["unseen", "--fail-open", "user-1", "a"]);
     assert!(refused.contains("pass=…") && !refused.contains("secret"), "{refused}");

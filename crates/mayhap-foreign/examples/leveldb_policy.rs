@@ -97,7 +97,7 @@ fn main() -> Result<()> {
     _ = std::fs::remove_dir_all(folder);
     println!("{PAGES} absent keys without a filter: {without:5} reads of the disk");
     println!("{PAGES} absent keys with our policy:  {with:5} reads of the disk");
-    // Ten bits a key let fewer than one stranger in a hundred pass.
+    // With ten bits per key the false-positive rate is below 1%.
     let absent = u64::from(PAGES);
     assert!(without > absent * 9 / 10 && with < absent / 50);
     Ok(())

@@ -2,19 +2,20 @@
 //!
 //! The same size is the same keys in the same number of bits (within 1%), with as many probes as each
 //! would have: so beside a filter that has two probes more, or hashes twice, stands one of ours that does
-//! not. Every round asks every filter for the same batches, half members and half strangers, hashing
+//! not. Every round asks every filter for the same batches, half members and half absent keys, hashing
 //! included, one filter after another; of each batch the best round counts, so that a machine which is
 //! busy with other things disturbs little.
 //!
-//! The last column is the floor: the same questions to a filter of 1,000 keys, where memory costs nothing
+//! The last column is the floor: the same lookups in a filter of 1,000 keys, where memory costs nothing
 //! and what is left is hashing and arithmetic, which the format prescribes.
 //!
 //! ```text
 //! cargo run --release -p mayhap-foreign --example speed -- 10000000 [FORMAT…]
 //! ```
 
+use mayhap::scheme::Scheme;
 use mayhap::sizing::ClassicShape;
-use mayhap::{Classic, Scheme, Spec};
+use mayhap::{Classic, Spec};
 use mayhap_foreign::{Foreign, Format, Options, create};
 use std::error::Error;
 use std::hint::black_box;
@@ -92,7 +93,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         theirs.push((large, small, size));
     }
-    let mut few = Timed::new(ours(FEW, ClassicShape::for_rate(FEW, RATE).bits)?);
+    let mut few = Timed::new(ours(FEW, ClassicShape::for_fpr(FEW, RATE).bits)?);
 
     let mut new = Vec::new();
     for first in (0..keys).step_by(BATCH) {
@@ -112,7 +113,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             slices.iter().take(FEW as usize).for_each(|key| _ = few.filter.insert(*key));
         }
     }
-    // Members and strangers in turns, far from one another.
+    // Members and absent keys alternate, far from one another.
     let asked = |keys: u64| -> Vec<Vec<Vec<u8>>> {
         let at = |i: usize| {
             (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) % keys + keys * (i as u64 & 1)

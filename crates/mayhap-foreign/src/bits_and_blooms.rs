@@ -7,19 +7,46 @@
 //! and kept here) and to little-endian (which nothing in the bytes tells, and is not).
 //! Golden files: `testdata/foreign/bits-and-blooms/`.
 
-use crate::frame::{Content, Frame, Framed, Laid, Place};
+use crate::family::{BYTES, Choices, Family, FormatRow, flat_from_parts, never, open_flat, owned};
+use crate::flat::{BitSource, FileContent, FlatFilter, FlatFormat, ParsedLayout};
 use crate::hash::murmur3_128_and_with;
 use crate::{ForeignError, Format, Modulus, Reader, Variant, base64_text, ids, limits};
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
-use mayhap::{Pages, Scheme, SchemeId};
+use mayhap::mem::AlignedBuf;
+use mayhap::scheme::{Scheme, SchemeId};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::f64::consts::LN_2;
 use std::io::Write;
 
+/// What the family says about itself.
+pub(crate) const FAMILY: Family = Family {
+    rows: &[FormatRow {
+        format: Format::BitsAndBlooms,
+        name: "bits-and-blooms",
+        programs: "bits-and-blooms/bloom (Go), once willf/bloom",
+        file: "`WriteTo` or `MarshalJSON`",
+        detected: "yes",
+        key_types: BYTES,
+        needs_probes: false,
+        choices: Choices::variants(&[Variant::Binary, Variant::Json]),
+    }],
+    is_certain: |_, bytes| matches_magic(bytes),
+    is_possible: never,
+    open: |_, file, _| open_flat(read(file.as_ref()), file),
+    create: |_, new| {
+        let encoding = match new.variant() {
+            Some(Variant::Json) => FileEncoding::Json,
+            _ => FileEncoding::Binary,
+        };
+        owned(create(new.keys, new.fpr, encoding))
+    },
+    from_parts: flat_from_parts::<BitsAndBlooms>,
+};
+
 /// How the bytes are spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spelling {
+pub enum FileEncoding {
     /// `WriteTo`.
     Binary,
     /// `MarshalJSON`.
@@ -31,7 +58,7 @@ pub enum Spelling {
 /// What a file has beside its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitsAndBlooms {
-    spelling: Spelling,
+    encoding: FileEncoding,
     /// Positions are below it; not rounded to whole words.
     m: u64,
     /// The bitset's length, which is `m` or, rarely, more.
@@ -40,24 +67,24 @@ pub struct BitsAndBlooms {
 
 impl BitsAndBlooms {
     /// As another text or as binary.
-    pub fn spelled(self, spelling: Spelling) -> BitsAndBlooms {
-        BitsAndBlooms { spelling, ..self }
+    pub fn with_encoding(self, encoding: FileEncoding) -> BitsAndBlooms {
+        BitsAndBlooms { encoding, ..self }
     }
 
     /// How the bytes are spelled.
-    pub fn spelling(&self) -> Spelling {
-        self.spelling
+    pub fn encoding(&self) -> FileEncoding {
+        self.encoding
     }
 
     /// From fields; fails where bits could lie behind the bitset, or there are none.
-    fn new(spelling: Spelling, m: u64, length: u64) -> Result<BitsAndBlooms, ForeignError> {
+    fn new(encoding: FileEncoding, m: u64, length: u64) -> Result<BitsAndBlooms, ForeignError> {
         if m == 0 {
             return Err(ForeignError::field("m", m, "at least 1"));
         }
         if length < m {
             return Err(ForeignError::field("length of the bitset", length, "m, or more"));
         }
-        Ok(BitsAndBlooms { spelling, m, length })
+        Ok(BitsAndBlooms { encoding, m, length })
     }
 
     fn bytes(&self) -> u64 {
@@ -72,7 +99,7 @@ pub struct FourHashes(Modulus);
 
 impl Scheme for FourHashes {
     type Hash = [u64; 4];
-    type Keys = mayhap::ByteKeys;
+    type Keys = mayhap::key::ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::BITS_AND_BLOOMS
@@ -98,12 +125,12 @@ impl Scheme for FourHashes {
         })
     }
 
-    fn reach(&self, bits: u64) -> u64 {
+    fn addressable_bits(&self, bits: u64) -> u64 {
         self.0.get().min(bits)
     }
 }
 
-impl Frame for BitsAndBlooms {
+impl FlatFormat for BitsAndBlooms {
     type Scheme = FourHashes;
 
     fn format(&self) -> Format {
@@ -115,16 +142,16 @@ impl Frame for BitsAndBlooms {
         (bits.checked_div(8) == Some(self.bytes())).then(|| Modulus::new(self.m).map(FourHashes))?
     }
 
-    fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
-        let alphabet = match self.spelling {
-            Spelling::Binary => {
+    fn write(&self, content: &FileContent<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
+        let alphabet = match self.encoding {
+            FileEncoding::Binary => {
                 for field in [self.m, content.probes.into(), self.length] {
                     to.write_all(&field.to_be_bytes())?;
                 }
                 return Ok(to.write_all(content.bits)?);
             }
-            Spelling::Json => URL_SAFE,
-            Spelling::JsonStandard => STANDARD,
+            FileEncoding::Json => URL_SAFE,
+            FileEncoding::JsonStandard => STANDARD,
         };
         write!(to, r#"{{"m":{},"k":{},"b":""#, self.m, content.probes)?;
         base64_text::write(to, alphabet, &[&self.length.to_be_bytes(), content.bits])?;
@@ -137,53 +164,53 @@ impl Frame for BitsAndBlooms {
 
     fn in_variant(&self, variant: Variant) -> Option<BitsAndBlooms> {
         match variant {
-            Variant::Binary => Some(self.spelled(Spelling::Binary)),
-            Variant::Json => Some(self.spelled(Spelling::Json)),
+            Variant::Binary => Some(self.with_encoding(FileEncoding::Binary)),
+            Variant::Json => Some(self.with_encoding(FileEncoding::Json)),
             _ => None,
         }
     }
 
     fn details(&self) -> Vec<(&'static str, String)> {
-        let name = match self.spelling {
-            Spelling::Binary => "binary",
-            Spelling::Json => "JSON",
-            Spelling::JsonStandard => "JSON, standard base64",
+        let name = match self.encoding {
+            FileEncoding::Binary => "binary",
+            FileEncoding::Json => "JSON",
+            FileEncoding::JsonStandard => "JSON, standard base64",
         };
         vec![("encoding", name.to_owned())]
     }
 
     fn data(&self) -> Vec<u8> {
-        let mut data = vec![self.spelling as u8];
+        let mut data = vec![self.encoding as u8];
         data.extend(self.m.to_le_bytes());
         data.extend(self.length.to_le_bytes());
         data
     }
 
     fn from_data(_: Format, data: &mut Reader<'_>) -> Result<BitsAndBlooms, ForeignError> {
-        let spelling = match data.u8("encoding")? {
-            0 => Spelling::Binary,
-            1 => Spelling::Json,
-            2 => Spelling::JsonStandard,
+        let encoding = match data.u8("encoding")? {
+            0 => FileEncoding::Binary,
+            1 => FileEncoding::Json,
+            2 => FileEncoding::JsonStandard,
             other => return Err(ForeignError::field("encoding", other, "0 to 2")),
         };
-        BitsAndBlooms::new(spelling, data.u64_le("m")?, data.u64_le("length of the bitset")?)
+        BitsAndBlooms::new(encoding, data.u64_le("m")?, data.u64_le("length of the bitset")?)
     }
 }
 
 /// Find one's way in a file, binary or JSON.
-pub(crate) fn read(bytes: &[u8]) -> Result<Laid<BitsAndBlooms>, ForeignError> {
+pub(crate) fn read(bytes: &[u8]) -> Result<ParsedLayout<BitsAndBlooms>, ForeignError> {
     if bytes.first() == Some(&b'{') {
         return read_json(bytes);
     }
     let mut r = Reader::new(bytes);
     let (m, probes) = (r.u64_be("m")?, limits::probes(r.u64_be("probes")?)?);
-    let frame = BitsAndBlooms::new(Spelling::Binary, m, r.u64_be("length of the bitset")?)?;
-    let bits = Place::At(r.skip("words", frame.bytes())?);
+    let frame = BitsAndBlooms::new(FileEncoding::Binary, m, r.u64_be("length of the bitset")?)?;
+    let bits = BitSource::InFile(r.skip("words", frame.bytes())?);
     r.end()?;
-    Ok(Laid { frame, bits, probes, made_for: (0, 0.0, 0) })
+    Ok(ParsedLayout { frame, bits, probes, target: (0, 0.0, 0) })
 }
 
-fn read_json(bytes: &[u8]) -> Result<Laid<BitsAndBlooms>, ForeignError> {
+fn read_json(bytes: &[u8]) -> Result<ParsedLayout<BitsAndBlooms>, ForeignError> {
     let bad = |error: serde_json::Error| ForeignError::field("JSON", error, "an object of m, k, b");
     let fields: BTreeMap<&str, &RawValue> = serde_json::from_slice(bytes).map_err(bad)?;
     let number = |name: &'static str| {
@@ -198,17 +225,20 @@ fn read_json(bytes: &[u8]) -> Result<Laid<BitsAndBlooms>, ForeignError> {
     let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     let text = text.ok_or_else(|| ForeignError::field("b", "no string", "a string of base64"))?;
     let standard = text.bytes().any(|byte| byte == b'+' || byte == b'/');
-    let (alphabet, spelling) =
-        if standard { (&STANDARD, Spelling::JsonStandard) } else { (&URL_SAFE, Spelling::Json) };
+    let (alphabet, encoding) = if standard {
+        (&STANDARD, FileEncoding::JsonStandard)
+    } else {
+        (&URL_SAFE, FileEncoding::Json)
+    };
     let mut words = base64_text::Decoder::new(text.as_bytes(), alphabet)?;
     let mut length = [0; 8];
     words.fill("length of the bitset", &mut length)?;
-    let frame = BitsAndBlooms::new(spelling, m, u64::from_be_bytes(length))?;
+    let frame = BitsAndBlooms::new(encoding, m, u64::from_be_bytes(length))?;
     // As many as are here, before as many as are promised.
     words.expect("words", frame.bytes())?;
-    let mut bits = Pages::zeroed(frame.bytes())?;
+    let mut bits = AlignedBuf::zeroed(frame.bytes())?;
     words.fill("words", bits.as_mut())?;
-    Ok(Laid { frame, bits: Place::Own(bits), probes, made_for: (0, 0.0, 0) })
+    Ok(ParsedLayout { frame, bits: BitSource::Owned(bits), probes, target: (0, 0.0, 0) })
 }
 
 /// The start of a text, for a message.
@@ -217,20 +247,20 @@ fn shown(text: &str) -> String {
 }
 
 /// Whether bytes are such a file, told without reading its bits.
-pub(crate) fn says(bytes: &[u8]) -> bool {
+pub(crate) fn matches_magic(bytes: &[u8]) -> bool {
     bytes.starts_with(b"{\"m\":") || (bytes.first() != Some(&b'{') && read(bytes).is_ok())
 }
 
 /// Read what `WriteTo` or `MarshalJSON` wrote.
-pub fn decode(bytes: &[u8]) -> Result<Framed<BitsAndBlooms>, ForeignError> {
-    Framed::decode(read(bytes)?, bytes)
+pub fn decode(bytes: &[u8]) -> Result<FlatFilter<BitsAndBlooms>, ForeignError> {
+    FlatFilter::decode(read(bytes)?, bytes)
 }
 
 /// What `NewWithEstimates(n, p)` makes, to be written in this spelling.
 ///
 /// ```
-/// use mayhap_foreign::bits_and_blooms::{self, Spelling};
-/// let mut filter = bits_and_blooms::create(100, 0.05, Spelling::Json)?;
+/// use mayhap_foreign::bits_and_blooms::{self, FileEncoding};
+/// let mut filter = bits_and_blooms::create(100, 0.05, FileEncoding::Json)?;
 /// filter.insert("Love");
 /// let text = String::from_utf8(filter.encode()?).unwrap();
 /// assert!(text.starts_with(r#"{"m":624,"k":5,"b":""#));
@@ -240,22 +270,22 @@ pub fn decode(bytes: &[u8]) -> Result<Framed<BitsAndBlooms>, ForeignError> {
 pub fn create(
     keys: u64,
     fpr: f64,
-    spelling: Spelling,
-) -> Result<Framed<BitsAndBlooms>, ForeignError> {
-    let keys = limits::wish(keys, fpr)?.max(1);
+    encoding: FileEncoding,
+) -> Result<FlatFilter<BitsAndBlooms>, ForeignError> {
+    let keys = limits::check_target(keys, fpr)?.max(1);
     let n = keys as f64;
     let m = (-n * fpr.ln() / (LN_2 * LN_2)).ceil().max(1.0);
     let probes = limits::probes((LN_2 * m / n).ceil().max(1.0) as u64)?;
-    with_shape(m as u64, probes, spelling, (keys, fpr))
+    with_shape(m as u64, probes, encoding, (keys, fpr))
 }
 
 /// What `New(m, k)` makes.
 pub fn with_shape(
     m: u64,
     probes: u32,
-    spelling: Spelling,
+    encoding: FileEncoding,
     wish: (u64, f64),
-) -> Result<Framed<BitsAndBlooms>, ForeignError> {
-    let frame = BitsAndBlooms::new(spelling, m.max(1), m.max(1))?;
-    Framed::empty(frame, frame.bytes(), probes, wish)
+) -> Result<FlatFilter<BitsAndBlooms>, ForeignError> {
+    let frame = BitsAndBlooms::new(encoding, m.max(1), m.max(1))?;
+    FlatFilter::empty(frame, frame.bytes(), probes, wish)
 }

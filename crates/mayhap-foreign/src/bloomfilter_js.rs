@@ -7,16 +7,65 @@
 //! are not UTF-8 become U+FFFD, as when Node reads them.
 //! Golden files: `testdata/foreign/bloomfilter-js/`.
 
-use crate::frame::{Content, Frame, Framed, Laid, Place};
+use crate::KeyType;
+use crate::family::{Choices, Family, FormatRow, flat_from_parts, never, open_flat, owned};
+use crate::flat::{BitSource, FileContent, FlatFilter, FlatFormat, ParsedLayout};
 use crate::hash::{
-    LANES, Rows, SideBySide, fnv1a_32_mixed, fnv1a_32_mixed_twice_of_rows, fnv1a_64,
+    KeyLanes, LANES, MultiLane, fnv1a_32_mixed, fnv1a_32_mixed_twice_of_rows, fnv1a_64,
     fnv1a_64_of_each, in_lanes, le64, side_by_side,
 };
 use crate::kevburnsjr::SEEDS;
 use crate::{ForeignError, Format, Modulus, Reader, ids, limits};
-use mayhap::{Pages, Scheme, SchemeId};
+use mayhap::key::KeyEncoding;
+use mayhap::mem::AlignedBuf;
+use mayhap::scheme::{Scheme, SchemeId};
 use std::f64::consts::LN_2;
 use std::io::Write;
+
+/// What the family says about itself.
+pub(crate) const FAMILY: Family = Family {
+    rows: &[
+        FormatRow {
+            format: Format::BloomfilterJs,
+            name: "bloomfilter-js",
+            programs: "bloomfilter.js since 0.0.19",
+            file: "the buckets as JSON",
+            detected: "–",
+            key_types: &[
+                (KeyType::Bytes, KeyEncoding::Bytes),
+                (KeyType::Utf16, KeyEncoding::Bytes),
+            ],
+            needs_probes: true,
+            choices: Choices::NONE,
+        },
+        FormatRow {
+            format: Format::BloomfilterJsOld,
+            name: "bloomfilter-js-old",
+            programs: "bloomfilter.js up to 0.0.18",
+            file: "the buckets as JSON",
+            detected: "–",
+            key_types: &[
+                (KeyType::Bytes, KeyEncoding::Bytes),
+                (KeyType::Utf16, KeyEncoding::Bytes),
+            ],
+            needs_probes: true,
+            choices: Choices::NONE,
+        },
+    ],
+    is_certain: never,
+    is_possible: |_, bytes| matches_magic(bytes),
+    open: |format, file, options| {
+        let probes = options.probes_of(format)?;
+        open_flat(read(file.as_ref(), generation(format), probes), file)
+    },
+    create: |format, new| owned(create(generation(format), new.keys, new.fpr)),
+    from_parts: flat_from_parts::<Generation>,
+};
+
+/// The generation of a format of this family.
+fn generation(format: Format) -> Generation {
+    Generation::of(format).unwrap_or(Generation::Since19)
+}
 
 /// Which hashes; nothing else is beside the bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +118,7 @@ const fn halves(hash: u64) -> [u32; 2] {
 
 impl Scheme for JsScheme {
     type Hash = Pair;
-    type Keys = mayhap::ByteKeys;
+    type Keys = mayhap::key::ByteKeys;
 
     fn id(&self) -> SchemeId {
         match self.generation {
@@ -104,12 +153,12 @@ impl Scheme for JsScheme {
     }
 }
 
-impl SideBySide<16> for JsScheme {
+impl MultiLane<16> for JsScheme {
     type Word = u32;
     type Hash = Pair;
 
     #[inline(always)]
-    fn of_each(&self, keys: &[&[u8]; 16], rows: &Rows<u32, 16>) -> [Pair; 16] {
+    fn hash_lanes(&self, keys: &[&[u8]; 16], rows: &KeyLanes<u32, 16>) -> [Pair; 16] {
         // Most keys' bytes are their units.
         if !rows.is_ascii() {
             return keys.map(|key| self.hash_bytes(key));
@@ -117,12 +166,12 @@ impl SideBySide<16> for JsScheme {
         fnv1a_32_mixed_twice_of_rows(rows, SEEDS).map(|pair| self.reduce(pair))
     }
 
-    fn of_one(&self, key: &[u8]) -> Pair {
+    fn hash_one(&self, key: &[u8]) -> Pair {
         self.hash_bytes(key)
     }
 }
 
-impl Frame for Generation {
+impl FlatFormat for Generation {
     type Scheme = JsScheme;
 
     fn format(&self) -> Format {
@@ -143,18 +192,18 @@ impl Frame for Generation {
         if scheme.generation == Generation::UpTo18 {
             return side_by_side(scheme, keys, hashes);
         }
-        let of_one = |key: &[u8]| scheme.hash_bytes(key);
-        let of_each = |keys: [&[u8]; LANES]| {
+        let hash_one = |key: &[u8]| scheme.hash_bytes(key);
+        let hash_lanes = |keys: [&[u8]; LANES]| {
             // Most keys' bytes are their units.
             if !keys.iter().all(|key| key.is_ascii()) {
-                return keys.map(of_one);
+                return keys.map(hash_one);
             }
             fnv1a_64_of_each(keys).map(|hash| scheme.reduce(halves(hash)))
         };
-        in_lanes(keys, hashes, of_each, of_one);
+        in_lanes(keys, hashes, hash_lanes, hash_one);
     }
 
-    fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
+    fn write(&self, content: &FileContent<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
         let mut to = std::io::BufWriter::new(to);
         for (i, bucket) in content.bits.as_chunks().0.iter().enumerate() {
             let before = if i == 0 { "[" } else { "," };
@@ -190,27 +239,32 @@ pub(crate) fn read(
     text: &[u8],
     generation: Generation,
     probes: u32,
-) -> Result<Laid<Generation>, ForeignError> {
+) -> Result<ParsedLayout<Generation>, ForeignError> {
     let probes = limits::probes(probes.into())?;
     let bad = |error| ForeignError::field("JSON", error, "an array of 32-bit integers");
     let bits = match as_written(text)? {
         Some(bits) => bits,
         None => {
             let buckets: Vec<i32> = serde_json::from_slice(text).map_err(bad)?;
-            let mut bits = Pages::zeroed(buckets.len() as u64 * 4)?;
+            let mut bits = AlignedBuf::zeroed(buckets.len() as u64 * 4)?;
             for (bytes, bucket) in bits.as_mut().as_chunks_mut().0.iter_mut().zip(buckets) {
                 *bytes = bucket.to_le_bytes();
             }
             bits
         }
     };
-    Ok(Laid { frame: generation, bits: Place::Own(bits), probes, made_for: (0, 0.0, 0) })
+    Ok(ParsedLayout {
+        frame: generation,
+        bits: BitSource::Owned(bits),
+        probes,
+        target: (0, 0.0, 0),
+    })
 }
 
 /// The buckets of an array that is spelled as `JSON.stringify` does, without a space. `None` for any
 /// other text, which may be an array all the same. It takes a fraction of the time of a reader for all
 /// JSON: millions of numbers took that as long as a million questions.
-fn as_written(text: &[u8]) -> Result<Option<Pages>, ForeignError> {
+fn as_written(text: &[u8]) -> Result<Option<AlignedBuf>, ForeignError> {
     // A byte counts to 255 without a carry, and so sixteen of them side by side.
     let commas = |part: &[u8]| part.iter().fold(0, |n, byte| n + u8::from(*byte == b','));
     let buckets = 1 + text.chunks(255).map(|part| usize::from(commas(part))).sum::<usize>();
@@ -218,7 +272,7 @@ fn as_written(text: &[u8]) -> Result<Option<Pages>, ForeignError> {
     if buckets > text.len() / 2 {
         return Ok(None); // there is not a digit for each
     }
-    let mut bits = Pages::zeroed(buckets as u64 * 4)?;
+    let mut bits = AlignedBuf::zeroed(buckets as u64 * 4)?;
     let whole = fill(bits.as_mut().as_chunks_mut().0, numbers);
     Ok(whole.map(|()| bits))
 }
@@ -286,7 +340,7 @@ const fn eight(digits: u64) -> u64 {
 }
 
 /// Whether text could be buckets, told by its first and last characters.
-pub(crate) fn says(text: &[u8]) -> bool {
+pub(crate) fn matches_magic(text: &[u8]) -> bool {
     let text = text.trim_ascii();
     let [b'[', first, .., b']'] = text else { return false };
     first.is_ascii_digit() || *first == b'-'
@@ -305,8 +359,8 @@ pub fn decode(
     text: &[u8],
     generation: Generation,
     probes: u32,
-) -> Result<Framed<Generation>, ForeignError> {
-    Framed::decode(read(text, generation, probes)?, text)
+) -> Result<FlatFilter<Generation>, ForeignError> {
+    FlatFilter::decode(read(text, generation, probes)?, text)
 }
 
 /// What `new BloomFilter(m, k)` makes: m is rounded up to whole buckets.
@@ -315,8 +369,8 @@ pub fn with_shape(
     bits: u64,
     probes: u32,
     wish: (u64, f64),
-) -> Result<Framed<Generation>, ForeignError> {
-    Framed::empty(generation, bits.max(1).div_ceil(32).saturating_mul(4), probes, wish)
+) -> Result<FlatFilter<Generation>, ForeignError> {
+    FlatFilter::empty(generation, bits.max(1).div_ceil(32).saturating_mul(4), probes, wish)
 }
 
 /// An empty filter for so many keys at a rate. The package leaves sizes to the caller; these are the
@@ -325,8 +379,8 @@ pub fn create(
     generation: Generation,
     keys: u64,
     fpr: f64,
-) -> Result<Framed<Generation>, ForeignError> {
-    let keys = limits::wish(keys, fpr)?.max(1);
+) -> Result<FlatFilter<Generation>, ForeignError> {
+    let keys = limits::check_target(keys, fpr)?.max(1);
     let n = keys as f64;
     let m = (-n * fpr.ln() / (LN_2 * LN_2)).ceil().max(1.0);
     let probes = limits::probes(limits::round(m / n * LN_2).max(1))?;

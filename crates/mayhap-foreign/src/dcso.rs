@@ -5,15 +5,36 @@
 //! flor (Python) and poppy version 1 (Rust) read and write the same; CIRCL's `hashlookup-full.bloom` is
 //! one, of upper-case hexadecimal SHA-1 sums. Golden files: `testdata/foreign/dcso/`.
 
-use crate::frame::{Content, Frame, Framed, Laid, Place};
+use crate::family::{BYTES, Choices, Family, FormatRow, flat_from_parts, never, open_flat, owned};
+use crate::flat::{BitSource, FileContent, FlatFilter, FlatFormat, ParsedLayout};
 use crate::hash::{LANES, fnv1_64, fnv1_64_of_each, in_lanes};
 use crate::{ForeignError, Format, Modulus, Reader, Variant, ids, limits};
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
-use mayhap::{Pages, Scheme, SchemeId};
+use mayhap::mem::AlignedBuf;
+use mayhap::scheme::{Scheme, SchemeId};
 use std::f64::consts::LN_2;
 use std::io::{Read, Write};
+
+/// What the family says about itself.
+pub(crate) const FAMILY: Family = Family {
+    rows: &[FormatRow {
+        format: Format::Dcso,
+        name: "dcso",
+        programs: "DCSO bloom (Go), flor (Python), CIRCL's hashlookup-full.bloom",
+        file: "version 1, plain or gzipped",
+        detected: "yes",
+        key_types: BYTES,
+        needs_probes: false,
+        choices: Choices::variants(&[Variant::Plain, Variant::Gzip]),
+    }],
+    is_certain: |_, bytes| matches_magic(bytes),
+    is_possible: never,
+    open: |_, file, _| open_flat(read(file.as_ref()), file),
+    create: |_, new| owned(create(new.keys, new.fpr, new.variant() == Some(Variant::Gzip))),
+    from_parts: flat_from_parts::<Dcso>,
+};
 
 /// What a file has beside its bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +70,12 @@ impl Dcso {
         self.m.div_ceil(64) * 8
     }
 
-    fn write_plain(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
-        let Content { capacity, fpr, probes, keys, .. } = *content;
+    fn write_plain(
+        &self,
+        content: &FileContent<'_>,
+        to: &mut dyn Write,
+    ) -> Result<(), ForeignError> {
+        let FileContent { capacity, fpr, probes, keys, .. } = *content;
         for field in [self.flags, capacity, fpr.to_bits(), probes.into(), self.m, keys] {
             to.write_all(&field.to_le_bytes())?;
         }
@@ -72,11 +97,11 @@ const fn below_prime(h: u64) -> u64 {
 /// DCSO's scheme: a walk of multiplications. Products overflow before they are reduced; what was an
 /// oversight is the format.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PrimeWalk(Modulus);
+pub struct DcsoProbe(Modulus);
 
-impl Scheme for PrimeWalk {
+impl Scheme for DcsoProbe {
     type Hash = u64;
-    type Keys = mayhap::ByteKeys;
+    type Keys = mayhap::key::ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::DCSO
@@ -96,28 +121,28 @@ impl Scheme for PrimeWalk {
         })
     }
 
-    fn reach(&self, bits: u64) -> u64 {
+    fn addressable_bits(&self, bits: u64) -> u64 {
         self.0.get().min(bits)
     }
 }
 
-impl Frame for Dcso {
-    type Scheme = PrimeWalk;
+impl FlatFormat for Dcso {
+    type Scheme = DcsoProbe;
 
     fn format(&self) -> Format {
         Format::Dcso
     }
 
-    fn scheme(&self, bits: u64) -> Option<PrimeWalk> {
-        (bits.checked_div(8) == Some(self.bytes())).then(|| Modulus::new(self.m).map(PrimeWalk))?
+    fn scheme(&self, bits: u64) -> Option<DcsoProbe> {
+        (bits.checked_div(8) == Some(self.bytes())).then(|| Modulus::new(self.m).map(DcsoProbe))?
     }
 
-    fn hash_keys(_: &PrimeWalk, keys: &[&[u8]], hashes: &mut Vec<u64>) {
-        let of_each = |keys: [&[u8]; LANES]| fnv1_64_of_each(keys).map(below_prime);
-        in_lanes(keys, hashes, of_each, |key| below_prime(fnv1_64(key)));
+    fn hash_keys(_: &DcsoProbe, keys: &[&[u8]], hashes: &mut Vec<u64>) {
+        let hash_lanes = |keys: [&[u8]; LANES]| fnv1_64_of_each(keys).map(below_prime);
+        in_lanes(keys, hashes, hash_lanes, |key| below_prime(fnv1_64(key)));
     }
 
-    fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
+    fn write(&self, content: &FileContent<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
         if !self.gzip {
             return self.write_plain(content, to);
         }
@@ -191,40 +216,40 @@ fn read_head(r: &mut Reader<'_>, gzip: bool) -> Result<Head, ForeignError> {
 }
 
 /// Find one's way in a file, plain or gzipped.
-pub(crate) fn read(bytes: &[u8]) -> Result<Laid<Dcso>, ForeignError> {
+pub(crate) fn read(bytes: &[u8]) -> Result<ParsedLayout<Dcso>, ForeignError> {
     if bytes.starts_with(&[0x1f, 0x8b]) {
         return read_gzip(bytes);
     }
     let mut r = Reader::new(bytes);
-    let (frame, probes, made_for) = read_head(&mut r, false)?;
-    let bits = Place::At(r.skip("words", frame.bytes())?);
+    let (frame, probes, target) = read_head(&mut r, false)?;
+    let bits = BitSource::InFile(r.skip("words", frame.bytes())?);
     let frame = Dcso { appended: r.rest().to_vec(), ..frame };
-    Ok(Laid { frame, bits, probes, made_for })
+    Ok(ParsedLayout { frame, bits, probes, target })
 }
 
 /// No byte of deflate stands for more than this many.
 const MOST_INFLATED: u64 = 1032;
 
-fn read_gzip(bytes: &[u8]) -> Result<Laid<Dcso>, ForeignError> {
+fn read_gzip(bytes: &[u8]) -> Result<ParsedLayout<Dcso>, ForeignError> {
     let bad = |error| ForeignError::field("gzip", error, "a whole DCSO filter");
     let mut inflated = MultiGzDecoder::new(bytes);
     let mut head = [0; HEAD];
     inflated.read_exact(&mut head).map_err(bad)?;
-    let (frame, probes, made_for) = read_head(&mut Reader::new(&head), true)?;
+    let (frame, probes, target) = read_head(&mut Reader::new(&head), true)?;
     let (need, have) = (frame.bytes(), (bytes.len() as u64).saturating_mul(MOST_INFLATED));
     if need > have {
         return Err(ForeignError::Truncated { field: "words", need, have });
     }
-    let mut bits = Pages::zeroed(need)?;
+    let mut bits = AlignedBuf::zeroed(need)?;
     inflated.read_exact(bits.as_mut()).map_err(bad)?;
     let mut appended = Vec::new();
     inflated.read_to_end(&mut appended).map_err(bad)?;
     let frame = Dcso { appended, ..frame };
-    Ok(Laid { frame, bits: Place::Own(bits), probes, made_for })
+    Ok(ParsedLayout { frame, bits: BitSource::Owned(bits), probes, target })
 }
 
 /// Whether bytes are such a file, told without reading its bits.
-pub(crate) fn says(bytes: &[u8]) -> bool {
+pub(crate) fn matches_magic(bytes: &[u8]) -> bool {
     let mut r = Reader::new(bytes);
     let plain = |r: &mut Reader<'_>| {
         let (frame, ..) = read_head(r, false)?;
@@ -235,8 +260,8 @@ pub(crate) fn says(bytes: &[u8]) -> bool {
 }
 
 /// Read a filter, plain or gzipped.
-pub fn decode(bytes: &[u8]) -> Result<Framed<Dcso>, ForeignError> {
-    Framed::decode(read(bytes)?, bytes)
+pub fn decode(bytes: &[u8]) -> Result<FlatFilter<Dcso>, ForeignError> {
+    FlatFilter::decode(read(bytes)?, bytes)
 }
 
 /// What `bloom.Initialize(n, p)` makes, to be written plain or gzipped.
@@ -248,13 +273,13 @@ pub fn decode(bytes: &[u8]) -> Result<Framed<Dcso>, ForeignError> {
 /// assert_eq!(mayhap_foreign::dcso::decode(&filter.encode()?)?.keys(), 1);
 /// # Ok::<(), mayhap_foreign::ForeignError>(())
 /// ```
-pub fn create(keys: u64, fpr: f64, gzip: bool) -> Result<Framed<Dcso>, ForeignError> {
-    let keys = limits::wish(keys, fpr)?.max(1);
+pub fn create(keys: u64, fpr: f64, gzip: bool) -> Result<FlatFilter<Dcso>, ForeignError> {
+    let keys = limits::check_target(keys, fpr)?.max(1);
     let n = keys as f64;
     // The absolute value of a rounded-up negative: the magnitude is rounded down.
     let m = (n * fpr.ln() / (LN_2 * LN_2)).ceil().abs().max(1.0);
     let probes = limits::probes((LN_2 * m / n).ceil().max(1.0) as u64)?;
     let frame = Dcso::new(1, m as u64, gzip)?;
     let bytes = frame.bytes();
-    Framed::empty(frame, bytes, probes, (keys, fpr))
+    FlatFilter::empty(frame, bytes, probes, (keys, fpr))
 }

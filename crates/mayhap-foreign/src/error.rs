@@ -1,6 +1,6 @@
 //! Why bytes, keys or wishes are refused.
 
-use crate::Format;
+use crate::{Choice, Format, Missing};
 use mayhap::format::FormatError;
 use mayhap::{MergeError, SpecError};
 use std::{fmt, io};
@@ -44,10 +44,8 @@ pub enum ForeignError {
     Missing {
         /// The format.
         format: Format,
-        /// The option, by the name of its flag.
-        option: &'static str,
-        /// What it is and where to find it.
-        hint: String,
+        /// What it is.
+        what: Missing,
     },
     /// A text that is no key of the wanted type.
     Key {
@@ -63,14 +61,14 @@ pub enum ForeignError {
         /// The type asked for.
         got: &'static str,
         /// Those it has.
-        need: &'static str,
+        need: String,
     },
     /// A choice that the format does not leave.
-    Option {
+    Choice {
         /// The format.
         format: Format,
-        /// The option, by the name of its flag.
-        option: String,
+        /// What was chosen.
+        choice: Choice,
         /// What it has instead, or who has it.
         has: String,
     },
@@ -125,30 +123,26 @@ impl fmt::Display for ForeignError {
                 write!(f, "{field} is {got}, it must be {need}")
             }
             ForeignError::Unrecognised { candidates } if candidates.is_empty() => {
-                write!(f, "not a format known here: name it with --format")
+                write!(f, "not a format known here")
             }
             ForeignError::Unrecognised { candidates } => {
                 let names: Vec<_> = candidates.iter().map(|format| format.name()).collect();
-                write!(
-                    f,
-                    "the bytes do not say what they are; name one with --format: {}",
-                    names.join(", ")
-                )
+                write!(f, "the bytes do not say what they are: it could be {}", names.join(", "))
             }
-            ForeignError::Missing { format, option, hint } => {
-                write!(f, "a {format} file does not hold all that is needed: give {option}, {hint}")
+            ForeignError::Missing { format, what } => {
+                write!(f, "a {format} file does not hold all that is needed: it lacks {what}")
             }
             ForeignError::Key { got, need } => write!(f, "key {got:?} is not {need}"),
             ForeignError::KeyType { format, got, need } => {
                 write!(f, "{format} has no keys of type {got}: use {need}")
             }
-            ForeignError::Option { format, option, has } => {
-                write!(f, "{format} has no {option}: {has}")
+            ForeignError::Choice { format, choice, has } => {
+                write!(f, "{format} has no {choice}: {has}")
             }
             ForeignError::Refused { format, what } => write!(f, "{format}: {what}"),
             ForeignError::Untranslatable { from, to } => write!(
                 f,
-                "{from} and {to} hash differently, so bits cannot be translated: build a new one from the keys with `build --format {to}`"
+                "{from} and {to} hash differently, so bits cannot be translated: build a new one from the keys"
             ),
             ForeignError::Wrapper(error) => error.fmt(f),
             ForeignError::Unlike(error) => error.fmt(f),

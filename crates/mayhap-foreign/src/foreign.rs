@@ -1,8 +1,8 @@
 //! What every foreign filter can do, whatever its format.
 
-use crate::{Bytes, ForeignError, Format, KeyType, Variant, pieces};
-use mayhap::SchemeId;
+use crate::{Bytes, ForeignError, Format, KeyType, Variant, chunked};
 use mayhap::format::Array;
+use mayhap::scheme::SchemeId;
 use std::any::Any;
 use std::fmt;
 use std::io::Write;
@@ -33,8 +33,8 @@ pub trait Foreign: Any + fmt::Debug + Send + Sync {
 
     /// Write it, from now on, in another form of its format. The bits stay as they are, so that only
     /// forms of writing can be chosen.
-    fn respell(&mut self, variant: Variant) -> Result<(), ForeignError> {
-        Err(not_respelled(self.parts().format, variant))
+    fn set_variant(&mut self, variant: Variant) -> Result<(), ForeignError> {
+        Err(no_such_variant(self.parts().format, variant))
     }
 
     /// What its keys are, where the file says.
@@ -54,17 +54,17 @@ impl dyn Foreign {
         keys: impl IntoIterator<Item = &'k [u8]>,
         answers: &mut Vec<bool>,
     ) {
-        pieces::of_slices(keys, answers, |keys, found| self.contains_batch(keys, found));
+        chunked::of_slices(keys, answers, |keys, found| self.contains_batch(keys, found));
     }
 }
 
 /// Either the format has no such form, or its bits cannot be brought into it.
-pub(crate) fn not_respelled(format: Format, variant: Variant) -> ForeignError {
+pub(crate) fn no_such_variant(format: Format, variant: Variant) -> ForeignError {
     if !Variant::of(format).contains(&variant) {
         return variant.unknown_to(format);
     }
     let what = "these variants differ in their bits, not in how they are written: build one from the \
-                keys with `build --variant`";
+                keys";
     ForeignError::Refused { format, what }
 }
 
@@ -119,7 +119,7 @@ pub struct Parts<'a> {
 
 /// An array of a filter in our own file, where it lies.
 #[derive(Clone, Debug)]
-pub struct Leaf {
+pub struct StoredArray {
     /// Its parameters, as [`Parts`] had them.
     pub params: Vec<u64>,
     /// Its bytes.

@@ -1,107 +1,89 @@
-//! The formats by name.
+//! The list of formats. A new one is one row here, and a `FormatRow` in its family's module; detection,
+//! opening, options, tables and tests follow from the two.
 
+use crate::family::{Family, FormatRow};
 use std::fmt;
 use std::str::FromStr;
 
-/// A layout of bytes that some program writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Format {
-    /// Our own file, see [`mayhap::format`](mod@mayhap::format).
-    Mayhap,
+macro_rules! formats {
+    ($($(#[$about:meta])+ $Format:ident => $family:ident,)*) => {
+        /// A layout of bytes that some program writes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Format {
+            $($(#[$about])+ $Format,)*
+        }
+
+        impl Format {
+            /// Every format, in the order people read them.
+            pub const ALL: [Format; [$(Format::$Format),*].len()] = [$(Format::$Format),*];
+
+            /// What its family says.
+            pub(crate) fn family(self) -> &'static Family {
+                match self {
+                    $(Format::$Format => &crate::$family::FAMILY,)*
+                }
+            }
+        }
+    };
+}
+
+formats! {
+    /// A Mayhap file, see [`mayhap::format`](mod@mayhap::format).
+    Mayhap => wrap,
     /// Guava `BloomFilter.writeTo`.
-    Guava,
+    Guava => guava,
     /// LevelDB since 1.18.
-    Leveldb,
+    Leveldb => leveldb,
     /// LevelDB before 1.18.
-    LeveldbOld,
+    LeveldbOld => leveldb,
     /// goleveldb.
-    Goleveldb,
+    Goleveldb => leveldb,
     /// Badger.
-    Badger,
+    Badger => leveldb,
     /// A RocksDB filter block, or an SST file with one in it.
-    Rocksdb,
+    Rocksdb => rocksdb,
     /// The chunks of RedisBloom's `BF.SCANDUMP`, one after another.
-    Redisbloom,
+    Redisbloom => redisbloom,
     /// What Redis' `DUMP` gives of a RedisBloom filter.
-    RedisbloomDump,
+    RedisbloomDump => redisbloom,
     /// What valkey-bloom's `BF.LOAD` takes.
-    ValkeyBloom,
+    ValkeyBloom => valkey_bloom,
     /// bits-and-blooms/bloom, once willf/bloom: binary or JSON.
-    BitsAndBlooms,
+    BitsAndBlooms => bits_and_blooms,
     /// A Parquet file.
-    Parquet,
+    Parquet => parquet,
     /// The bits of one Parquet filter.
-    ParquetBitset,
+    ParquetBitset => parquet,
     /// Spark's `BloomFilter.writeTo`, versions 1 and 2.
-    Spark,
+    Spark => spark,
     /// DCSO bloom (also flor and poppy version 1), plain or gzipped.
-    Dcso,
+    Dcso => dcso,
     /// poppy version 2 (and version 1, which is DCSO's).
-    Poppy,
+    Poppy => poppy,
     /// kevburnsjr/bloomfilter `ToBytes`.
-    Kevburnsjr,
+    Kevburnsjr => kevburnsjr,
     /// Elements of a Redis list, `count::base64`, one a line, newest first.
-    NumBase64,
+    NumBase64 => num_base64,
     /// bloomfilter.js since 0.0.19.
-    BloomfilterJs,
+    BloomfilterJs => bloomfilter_js,
     /// bloomfilter.js up to 0.0.18.
-    BloomfilterJsOld,
+    BloomfilterJsOld => bloomfilter_js,
     /// ORC's `BloomFilter` message.
-    Orc,
+    Orc => orc,
 }
 
 impl Format {
-    /// Every format, in the order people read them.
-    pub const ALL: [Format; 21] = [
-        Format::Mayhap,
-        Format::Guava,
-        Format::Leveldb,
-        Format::LeveldbOld,
-        Format::Goleveldb,
-        Format::Badger,
-        Format::Rocksdb,
-        Format::Redisbloom,
-        Format::RedisbloomDump,
-        Format::ValkeyBloom,
-        Format::BitsAndBlooms,
-        Format::Parquet,
-        Format::ParquetBitset,
-        Format::Spark,
-        Format::Dcso,
-        Format::Poppy,
-        Format::Kevburnsjr,
-        Format::NumBase64,
-        Format::BloomfilterJs,
-        Format::BloomfilterJsOld,
-        Format::Orc,
-    ];
+    /// What there is to say about it.
+    pub fn row(self) -> &'static FormatRow {
+        let rows = self.family().rows;
+        // A test holds that every format is in its family.
+        rows.iter().find(|row| row.format == self).unwrap_or(&rows[0])
+    }
 
     /// The name people type.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Format::Mayhap => "mayhap",
-            Format::Guava => "guava",
-            Format::Leveldb => "leveldb",
-            Format::LeveldbOld => "leveldb-old",
-            Format::Goleveldb => "goleveldb",
-            Format::Badger => "badger",
-            Format::Rocksdb => "rocksdb",
-            Format::Redisbloom => "redisbloom",
-            Format::RedisbloomDump => "redisbloom-dump",
-            Format::ValkeyBloom => "valkey-bloom",
-            Format::BitsAndBlooms => "bits-and-blooms",
-            Format::Parquet => "parquet",
-            Format::ParquetBitset => "parquet-bitset",
-            Format::Spark => "spark",
-            Format::Dcso => "dcso",
-            Format::Poppy => "poppy",
-            Format::Kevburnsjr => "kevburnsjr",
-            Format::NumBase64 => "num-base64",
-            Format::BloomfilterJs => "bloomfilter-js",
-            Format::BloomfilterJsOld => "bloomfilter-js-old",
-            Format::Orc => "orc",
-        }
+    pub fn name(self) -> &'static str {
+        self.row().name
     }
 }
 

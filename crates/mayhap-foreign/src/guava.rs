@@ -2,20 +2,53 @@
 //! longs; all big-endian. Source: guava `BloomFilter.java`, `BloomFilterStrategies.java`.
 //!
 //! Not in the file: the `Funnel`, so the reader must know how a value became bytes (see
-//! [`KeyType`](crate::KeyType)): strings are UTF-8, a `long` is 8 and an `int` 4 bytes little-endian,
+//! [`KeyType`]): strings are UTF-8, a `long` is 8 and an `int` 4 bytes little-endian,
 //! `unencodedCharsFunnel` is UTF-16, each unit little-endian. Also not there: the wish (n, p), a count
 //! of keys, any checksum. Java's object serialization (`ObjectOutputStream`) is another format.
 //!
 //! OldPanda/bloomfilter (Go) and bloomfilter-py read and write the same bytes.
 //! Golden files: `testdata/foreign/guava/`.
 
-use crate::frame::{Content, Frame, Framed, Laid, Place};
+use crate::family::{Choices, Family, FormatRow, flat_from_parts, never, open_flat, owned};
+use crate::flat::{BitSource, FileContent, FlatFilter, FlatFormat, ParsedLayout};
 use crate::hash::murmur3_128;
-use crate::walk::{INT_REACH, int_walk};
+use crate::int_double_hash::{MAX_INT_POSITION, int_double_hash};
 use crate::{ForeignError, Format, Modulus, Reader, ids, limits};
-use mayhap::{Scheme, SchemeId};
+use crate::{KeyType, Variant};
+use mayhap::key::KeyEncoding;
+use mayhap::scheme::{Scheme, SchemeId};
 use std::f64::consts::LN_2;
 use std::io::Write;
+
+/// What the format is, and how code that learns the format when it runs comes by it.
+pub(crate) const FAMILY: Family = Family {
+    rows: &[FormatRow {
+        format: Format::Guava,
+        name: "guava",
+        programs: "Google Guava (Java), OldPanda/bloomfilter (Go), bloomfilter-py",
+        file: "what `BloomFilter.writeTo` writes, both strategies",
+        detected: "yes",
+        key_types: &[
+            (KeyType::Bytes, KeyEncoding::Bytes),
+            (KeyType::I64, KeyEncoding::I64),
+            (KeyType::I32, KeyEncoding::I32),
+            (KeyType::Utf16, KeyEncoding::Utf16),
+        ],
+        needs_probes: false,
+        choices: Choices::variants(&[Variant::Since33_4, Variant::Before33_4]),
+    }],
+    is_certain: |_, bytes| read(bytes).is_ok(),
+    is_possible: never,
+    open: |_, file, _| open_flat(read(file.as_ref()), file),
+    create: |_, new| {
+        let release = match new.variant() {
+            Some(Variant::Before33_4) => Release::Before33_4,
+            _ => Release::default(),
+        };
+        owned(create(new.keys, new.fpr, release))
+    },
+    from_parts: flat_from_parts::<Guava>,
+};
 
 /// How Guava gets positions from a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +74,7 @@ pub struct Mitz {
 
 impl Scheme for Mitz {
     type Hash = (u64, u64);
-    type Keys = mayhap::ByteKeys;
+    type Keys = mayhap::key::ByteKeys;
 
     fn id(&self) -> SchemeId {
         match self.strategy {
@@ -62,21 +95,21 @@ impl Scheme for Mitz {
         (0..u64::from(probes)).map(move |i| {
             let place = match strategy {
                 Strategy::Mitz64 => h1.wrapping_add(i.wrapping_mul(h2)) & i64::MAX as u64,
-                Strategy::Mitz32 => int_walk(low, high, i + 1),
+                Strategy::Mitz32 => int_double_hash(low, high, i + 1),
             };
             modulus.rem(place) ^ 56
         })
     }
 
-    fn reach(&self, bits: u64) -> u64 {
+    fn addressable_bits(&self, bits: u64) -> u64 {
         match self.strategy {
-            Strategy::Mitz32 => bits.min(INT_REACH),
+            Strategy::Mitz32 => bits.min(MAX_INT_POSITION),
             Strategy::Mitz64 => bits,
         }
     }
 }
 
-impl Frame for Guava {
+impl FlatFormat for Guava {
     type Scheme = Mitz;
 
     fn format(&self) -> Format {
@@ -90,7 +123,7 @@ impl Frame for Guava {
         Some(Mitz { strategy: self.0, modulus })
     }
 
-    fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
+    fn write(&self, content: &FileContent<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
         let longs = limits::i32_of("number of longs", content.bits.len() as u64 / 8)?;
         let probes = limits::u8_of("probes", content.probes)?;
         to.write_all(&[self.data()[0], probes])?;
@@ -131,16 +164,16 @@ impl Frame for Guava {
 }
 
 /// Find one's way in a file.
-pub(crate) fn read(bytes: &[u8]) -> Result<Laid<Guava>, ForeignError> {
+pub(crate) fn read(bytes: &[u8]) -> Result<ParsedLayout<Guava>, ForeignError> {
     let mut r = Reader::new(bytes);
     let frame = Guava::from_data(Format::Guava, &mut r)?;
     let probes = limits::probes(r.u8("probes")?.into())?;
     let longs = limits::positive_i32("number of longs", r.i32_be("number of longs")?)?;
-    let bits = Place::At(r.skip("longs", u64::from(longs) * 8)?);
+    let bits = BitSource::InFile(r.skip("longs", u64::from(longs) * 8)?);
     // Guava leaves what follows unread, so that a stream may hold several things; in a file of its
     // own it means that something was misread.
     r.end()?;
-    Ok(Laid { frame, bits, probes, made_for: (0, 0.0, 0) })
+    Ok(ParsedLayout { frame, bits, probes, target: (0, 0.0, 0) })
 }
 
 /// Read what `writeTo` wrote.
@@ -152,8 +185,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Laid<Guava>, ForeignError> {
 /// assert_eq!(filter.encode()?, file);
 /// # Ok::<(), mayhap_foreign::ForeignError>(())
 /// ```
-pub fn decode(bytes: &[u8]) -> Result<Framed<Guava>, ForeignError> {
-    Framed::decode(read(bytes)?, bytes)
+pub fn decode(bytes: &[u8]) -> Result<FlatFilter<Guava>, ForeignError> {
+    FlatFilter::decode(read(bytes)?, bytes)
 }
 
 /// How a release of Guava chooses the number of probes. They differ for a handful of keys only.
@@ -175,8 +208,8 @@ pub enum Release {
 /// assert_eq!((filter.shape().bits, filter.shape().probes), (9_600, 7));
 /// # Ok::<(), mayhap_foreign::ForeignError>(())
 /// ```
-pub fn create(keys: u64, fpr: f64, release: Release) -> Result<Framed<Guava>, ForeignError> {
-    let keys = limits::wish(keys, fpr)?.max(1);
+pub fn create(keys: u64, fpr: f64, release: Release) -> Result<FlatFilter<Guava>, ForeignError> {
+    let keys = limits::check_target(keys, fpr)?.max(1);
     let n = keys as f64;
     let bits = (-n * fpr.ln() / (LN_2 * LN_2)) as u64;
     let probes = match release {
@@ -186,7 +219,7 @@ pub fn create(keys: u64, fpr: f64, release: Release) -> Result<Framed<Guava>, Fo
     let longs = bits.div_ceil(64);
     limits::positive_i32("number of longs", limits::i32_of("number of longs", longs)?)?;
     let probes = limits::probes(probes.max(1))?;
-    Framed::empty(Guava(Strategy::Mitz64), longs * 8, probes, (keys, fpr))
+    FlatFilter::empty(Guava(Strategy::Mitz64), longs * 8, probes, (keys, fpr))
 }
 
 #[cfg(test)]

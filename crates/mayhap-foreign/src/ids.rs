@@ -3,7 +3,7 @@
 //! Append-only: an id never changes its meaning. Two formats share one exactly where they hash
 //! and probe alike, which is where bits can be moved from one to the other.
 
-use mayhap::SchemeId;
+use mayhap::scheme::SchemeId;
 
 /// Guava `MURMUR128_MITZ_32`.
 pub const GUAVA_32: SchemeId = SchemeId(256);

@@ -5,15 +5,39 @@
 //! The package claims to be compatible with bloomfilter.js, and is not in general.
 //! Golden files: `testdata/foreign/kevburnsjr/`.
 
-use crate::frame::{Content, Frame, Framed, Laid, Place};
+use crate::KeyType;
+use crate::family::{
+    Choices, Family, FormatRow, flat_from_parts, is_text, never, open_flat, owned,
+};
+use crate::flat::{BitSource, FileContent, FlatFilter, FlatFormat, ParsedLayout};
 use crate::hash::{
-    Rows, SideBySide, fnv1a_32_mixed_twice, fnv1a_32_mixed_twice_of_rows, side_by_side,
+    KeyLanes, MultiLane, fnv1a_32_mixed_twice, fnv1a_32_mixed_twice_of_rows, side_by_side,
 };
 use crate::{ForeignError, Format, Modulus, Reader, ids, limits, num_base64};
+use mayhap::key::KeyEncoding;
+use mayhap::scheme::{Scheme, SchemeId};
 use mayhap::sizing::ClassicShape;
-use mayhap::{Scheme, SchemeId};
 use std::f64::consts::LN_2;
 use std::io::Write;
+
+/// What the family says about itself.
+pub(crate) const FAMILY: Family = Family {
+    rows: &[FormatRow {
+        format: Format::Kevburnsjr,
+        name: "kevburnsjr",
+        programs: "kevburnsjr/bloomfilter (Go)",
+        file: "`ToBytes`",
+        detected: "–",
+        key_types: &[(KeyType::Bytes, KeyEncoding::Bytes), (KeyType::I32, KeyEncoding::I32Be)],
+        needs_probes: true,
+        choices: Choices::NONE,
+    }],
+    is_certain: never,
+    is_possible: |_, bytes| !is_text(bytes) && !bytes.is_empty() && bytes.len().is_multiple_of(4),
+    open: |format, file, options| open_flat(read(file.as_ref(), options.probes_of(format)?), file),
+    create: |_, new| owned(create(new.keys, new.fpr)),
+    from_parts: flat_from_parts::<Kevburnsjr>,
+};
 
 /// What a file has beside its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,19 +54,19 @@ pub const SEEDS: [u32; 2] = [0, 1_576_284_489];
 /// The scheme: a walk by the second hash, in wrapping `uint32`. Buckets are big-endian in the file and
 /// used as they lie: bit `i` is the bit `i ^ 24` of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FnvWalk(Modulus);
+pub struct FnvDoubleHash(Modulus);
 
-impl FnvWalk {
+impl FnvDoubleHash {
     /// For so many bits; `None` for none, or more than 32 bits can count.
-    pub(crate) fn new(bits: u64) -> Option<FnvWalk> {
+    pub(crate) fn new(bits: u64) -> Option<FnvDoubleHash> {
         let fits = bits.is_multiple_of(32) && bits <= u32::MAX.into();
-        Modulus::new(bits).filter(|_| fits).map(FnvWalk)
+        Modulus::new(bits).filter(|_| fits).map(FnvDoubleHash)
     }
 }
 
-impl Scheme for FnvWalk {
+impl Scheme for FnvDoubleHash {
     type Hash = (u32, u32);
-    type Keys = mayhap::ByteKeys;
+    type Keys = mayhap::key::ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::KEVBURNSJR
@@ -70,22 +94,22 @@ impl Scheme for FnvWalk {
     }
 }
 
-impl SideBySide<16> for FnvWalk {
+impl MultiLane<16> for FnvDoubleHash {
     type Word = u32;
     type Hash = (u32, u32);
 
     #[inline(always)]
-    fn of_each(&self, _: &[&[u8]; 16], rows: &Rows<u32, 16>) -> [(u32, u32); 16] {
+    fn hash_lanes(&self, _: &[&[u8]; 16], rows: &KeyLanes<u32, 16>) -> [(u32, u32); 16] {
         fnv1a_32_mixed_twice_of_rows(rows, SEEDS).map(|[a, b]| (a, b))
     }
 
-    fn of_one(&self, key: &[u8]) -> (u32, u32) {
+    fn hash_one(&self, key: &[u8]) -> (u32, u32) {
         self.hash_bytes(key)
     }
 }
 
-impl Frame for Kevburnsjr {
-    type Scheme = FnvWalk;
+impl FlatFormat for Kevburnsjr {
+    type Scheme = FnvDoubleHash;
 
     fn format(&self) -> Format {
         match self {
@@ -94,20 +118,20 @@ impl Frame for Kevburnsjr {
         }
     }
 
-    fn scheme(&self, bits: u64) -> Option<FnvWalk> {
-        FnvWalk::new(bits)
+    fn scheme(&self, bits: u64) -> Option<FnvDoubleHash> {
+        FnvDoubleHash::new(bits)
     }
 
-    fn hash_keys(scheme: &FnvWalk, keys: &[&[u8]], hashes: &mut Vec<(u32, u32)>) {
+    fn hash_keys(scheme: &FnvDoubleHash, keys: &[&[u8]], hashes: &mut Vec<(u32, u32)>) {
         side_by_side(scheme, keys, hashes);
     }
 
-    fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
+    fn write(&self, content: &FileContent<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
         if *self == Kevburnsjr::Raw {
             return Ok(to.write_all(content.bits)?);
         }
         // The bits alone know how many keys there are, nearly.
-        let shape = ClassicShape { bits: content.bits.len() as u64 * 8, probes: content.probes };
+        let shape = ClassicShape::new(content.bits.len() as u64 * 8, content.probes);
         let ones: u64 = content.bits.iter().map(|byte| u64::from(byte.count_ones())).sum();
         let estimate = shape.keys_at_fill(ones as f64 / shape.bits as f64).round() as u64;
         let keys = if content.keys > 0 { content.keys } else { estimate };
@@ -133,19 +157,19 @@ impl Frame for Kevburnsjr {
 }
 
 /// Find one's way in a file of whole buckets.
-pub(crate) fn read(bytes: &[u8], probes: u32) -> Result<Laid<Kevburnsjr>, ForeignError> {
+pub(crate) fn read(bytes: &[u8], probes: u32) -> Result<ParsedLayout<Kevburnsjr>, ForeignError> {
     let probes = limits::probes(probes.into())?;
     if bytes.is_empty() || !bytes.len().is_multiple_of(4) || bytes.len() as u64 >= 1 << 29 {
         let need = "a multiple of 4, from 4 on and below 2^29";
         return Err(ForeignError::field("number of bytes", bytes.len(), need));
     }
-    let bits = Place::At(0..bytes.len());
-    Ok(Laid { frame: Kevburnsjr::Raw, bits, probes, made_for: (0, 0.0, 0) })
+    let bits = BitSource::InFile(0..bytes.len());
+    Ok(ParsedLayout { frame: Kevburnsjr::Raw, bits, probes, target: (0, 0.0, 0) })
 }
 
 /// Read what `ToBytes` gave, knowing the number of probes.
-pub fn decode(bytes: &[u8], probes: u32) -> Result<Framed<Kevburnsjr>, ForeignError> {
-    Framed::decode(read(bytes, probes)?, bytes)
+pub fn decode(bytes: &[u8], probes: u32) -> Result<FlatFilter<Kevburnsjr>, ForeignError> {
+    FlatFilter::decode(read(bytes, probes)?, bytes)
 }
 
 /// `EstimateParameters`: bits, a multiple of 32, and probes.
@@ -155,16 +179,16 @@ pub fn decode(bytes: &[u8], probes: u32) -> Result<Framed<Kevburnsjr>, ForeignEr
 /// # Ok::<(), mayhap_foreign::ForeignError>(())
 /// ```
 pub fn estimate_parameters(keys: u64, fpr: f64) -> Result<(u64, u32), ForeignError> {
-    let n = limits::wish(keys, fpr)?.max(1) as f64;
+    let n = limits::check_target(keys, fpr)?.max(1) as f64;
     let m = (-n * fpr.ln() / (LN_2 * LN_2)).ceil().max(1.0);
     let probes = limits::probes((LN_2 * m / n).ceil().max(1.0) as u64)?;
     Ok(((m as u64).next_multiple_of(32), probes))
 }
 
 /// What `New(EstimateParameters(n, p))` makes.
-pub fn create(keys: u64, fpr: f64) -> Result<Framed<Kevburnsjr>, ForeignError> {
+pub fn create(keys: u64, fpr: f64) -> Result<FlatFilter<Kevburnsjr>, ForeignError> {
     let (bits, probes) = estimate_parameters(keys, fpr)?;
-    Framed::empty(Kevburnsjr::Raw, bits / 8, probes, (keys, fpr))
+    FlatFilter::empty(Kevburnsjr::Raw, bits / 8, probes, (keys, fpr))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Several filters asked as one: the links of a chain, the row groups of a column.
 
-use mayhap::{Classic, Scheme};
+use mayhap::Classic;
+use mayhap::scheme::Scheme;
 
 /// Whether any of the filters contains a hash: the first is asked for all of them, each further one for
 /// those that none before it had. `answers` is cleared and filled, one answer a hash.
@@ -49,5 +50,6 @@ pub(crate) fn fpr_now<'f, S: Scheme + 'f, B: AsRef<[u8]> + 'f>(
 ) -> f64 {
     // By logarithms: rates far below 1e-16 still add up.
     let right = filters.into_iter().map(|filter| (-filter.fpr_now()).ln_1p());
-    -right.sum::<f64>().exp_m1()
+    // Not below zero, nor −0: an empty sum is −0.
+    (-right.sum::<f64>().exp_m1()).max(0.0) + 0.0
 }

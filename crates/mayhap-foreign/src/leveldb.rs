@@ -10,11 +10,76 @@
 //! [`Policy`] is what a storage engine plugs in; [`decode`] makes the engine's filter of a block.
 //! Golden files: `testdata/foreign/leveldb/`.
 
-use crate::frame::{Content, Frame, Framed, Laid, Place};
+use crate::family::{
+    BYTES, BitsPerKey, Choices, Family, FormatRow, flat_from_parts, is_text, never, open_flat,
+    owned,
+};
+use crate::flat::{BitSource, FileContent, FlatFilter, FlatFormat, ParsedLayout};
 use crate::hash::{Tail, ldbhash};
 use crate::{ForeignError, Format, Modulus, Reader, ids, limits};
-use mayhap::{Scheme, SchemeId};
+use mayhap::scheme::{Scheme, SchemeId};
 use std::io::Write;
+
+/// What the formats are, and how code that learns the format when it runs comes by them.
+pub(crate) const FAMILY: Family = Family {
+    rows: &[
+        FormatRow {
+            format: Format::Leveldb,
+            name: "leveldb",
+            programs: "LevelDB since 1.18",
+            file: "one filter, as `FilterPolicy::CreateFilter` gives it",
+            detected: "–",
+            key_types: BYTES,
+            needs_probes: false,
+            choices: Choices { bits_per_key: BitsPerKey::Whole, ..Choices::NONE },
+        },
+        FormatRow {
+            format: Format::LeveldbOld,
+            name: "leveldb-old",
+            programs: "LevelDB before 1.18",
+            file: "the same, hashed with signed bytes",
+            detected: "–",
+            key_types: BYTES,
+            needs_probes: false,
+            choices: Choices { bits_per_key: BitsPerKey::Whole, ..Choices::NONE },
+        },
+        FormatRow {
+            format: Format::Goleveldb,
+            name: "goleveldb",
+            programs: "syndtr/goleveldb",
+            file: "the same as `leveldb`",
+            detected: "–",
+            key_types: BYTES,
+            needs_probes: false,
+            choices: Choices { bits_per_key: BitsPerKey::Whole, ..Choices::NONE },
+        },
+        FormatRow {
+            format: Format::Badger,
+            name: "badger",
+            programs: "Badger's `y.Filter`",
+            file: "the same as `leveldb`",
+            detected: "–",
+            key_types: BYTES,
+            needs_probes: false,
+            choices: Choices { bits_per_key: BitsPerKey::Whole, ..Choices::NONE },
+        },
+    ],
+    is_certain: never,
+    is_possible: |_, bytes| !is_text(bytes) && read(bytes, Program::Leveldb).is_ok(),
+    open: |format, file, _| open_flat(read(file.as_ref(), program(format)), file),
+    create: |format, new| {
+        owned(match new.options.making.bits_per_key {
+            Some(bits) => with_bits_per_key(program(format), new.keys, bits as u32),
+            None => create(program(format), new.keys, new.fpr),
+        })
+    },
+    from_parts: flat_from_parts::<Program>,
+};
+
+/// The program of a format of this family.
+fn program(format: Format) -> Program {
+    Program::of(format).unwrap_or(Program::Leveldb)
+}
 
 /// The program a block belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +134,7 @@ impl Program {
 const MAX_PROBES: u32 = 30;
 
 /// A frame of one byte.
-impl Frame for Program {
+impl FlatFormat for Program {
     type Scheme = Ldb;
 
     fn format(&self) -> Format {
@@ -83,7 +148,7 @@ impl Frame for Program {
         Some(Ldb { tail: self.tail(), modulus })
     }
 
-    fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
+    fn write(&self, content: &FileContent<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
         to.write_all(content.bits)?;
         Ok(to.write_all(&[limits::u8_of("probes", content.probes)?])?)
     }
@@ -111,7 +176,7 @@ pub struct Ldb {
 
 impl Scheme for Ldb {
     type Hash = u32;
-    type Keys = mayhap::ByteKeys;
+    type Keys = mayhap::key::ByteKeys;
 
     fn id(&self) -> SchemeId {
         match self.tail {
@@ -132,13 +197,13 @@ impl Scheme for Ldb {
         places.map(move |place| modulus.rem(place.into()))
     }
 
-    fn reach(&self, bits: u64) -> u64 {
+    fn addressable_bits(&self, bits: u64) -> u64 {
         bits.min(1 << 32)
     }
 }
 
 /// Find one's way in a block.
-pub(crate) fn read(bytes: &[u8], program: Program) -> Result<Laid<Program>, ForeignError> {
+pub(crate) fn read(bytes: &[u8], program: Program) -> Result<ParsedLayout<Program>, ForeignError> {
     let Some((probes, bits)) = bytes.split_last().filter(|(_, bits)| !bits.is_empty()) else {
         let have = bytes.len() as u64;
         return Err(ForeignError::Truncated { field: "filter block", need: 2, have });
@@ -147,8 +212,8 @@ pub(crate) fn read(bytes: &[u8], program: Program) -> Result<Laid<Program>, Fore
         let need = "1 to 30 (with any other, the programs take every key for a member)";
         return Err(ForeignError::field("probes", probes, need));
     }
-    let (bits, probes) = (Place::At(0..bits.len()), (*probes).into());
-    Ok(Laid { frame: program, bits, probes, made_for: (0, 0.0, 0) })
+    let (bits, probes) = (BitSource::InFile(0..bits.len()), (*probes).into());
+    Ok(ParsedLayout { frame: program, bits, probes, target: (0, 0.0, 0) })
 }
 
 /// Read a filter block.
@@ -164,8 +229,8 @@ pub(crate) fn read(bytes: &[u8], program: Program) -> Result<Laid<Program>, Fore
 /// assert_eq!(filter.encode()?, block);
 /// # Ok::<(), mayhap_foreign::ForeignError>(())
 /// ```
-pub fn decode(bytes: &[u8], program: Program) -> Result<Framed<Program>, ForeignError> {
-    Framed::decode(read(bytes, program)?, bytes)
+pub fn decode(bytes: &[u8], program: Program) -> Result<FlatFilter<Program>, ForeignError> {
+    FlatFilter::decode(read(bytes, program)?, bytes)
 }
 
 /// Bits a key for this rate: ⌈−ln p / (ln 2)²⌉, 10 for 1%.
@@ -196,14 +261,14 @@ fn bytes_for(keys: u64, bits_per_key: u32) -> u64 {
 }
 
 /// An empty filter for so many keys at a rate, with the program's own way from rate to bits.
-pub fn create(program: Program, keys: u64, fpr: f64) -> Result<Framed<Program>, ForeignError> {
-    let keys = limits::wish(keys, fpr)?;
+pub fn create(program: Program, keys: u64, fpr: f64) -> Result<FlatFilter<Program>, ForeignError> {
+    let keys = limits::check_target(keys, fpr)?;
     let bits_per_key = match program {
         Program::Badger => badger_bits_per_key(fpr),
         _ => bits_per_key(fpr),
     };
     let bytes = bytes_for(keys, bits_per_key);
-    Framed::empty(program, bytes, program.probes(bits_per_key), (keys, fpr))
+    FlatFilter::empty(program, bytes, program.probes(bits_per_key), (keys, fpr))
 }
 
 /// The same with so many bits a key: what `NewBloomFilterPolicy(bits_per_key)` makes of so many keys.
@@ -218,9 +283,9 @@ pub fn with_bits_per_key(
     program: Program,
     keys: u64,
     bits_per_key: u32,
-) -> Result<Framed<Program>, ForeignError> {
+) -> Result<FlatFilter<Program>, ForeignError> {
     let probes = program.probes(bits_per_key);
-    Framed::empty(program, bytes_for(keys, bits_per_key), probes, (keys, 0.0))
+    FlatFilter::empty(program, bytes_for(keys, bits_per_key), probes, (keys, 0.0))
 }
 
 /// A filter policy, as the author of a storage engine plugs it in: many keys to one block, and

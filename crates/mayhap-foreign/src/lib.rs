@@ -9,7 +9,7 @@
 //! [`Classic`](mayhap::Classic) under the family's own scheme, with whatever its file has beside the bits:
 //!
 //! ```
-//! use mayhap::KeyEncoding;
+//! use mayhap::key::KeyEncoding;
 //! use mayhap_foreign::guava::{self, Release};
 //!
 //! let mut seen = guava::create(1_000, 0.01, Release::default())?; // BloomFilter.create(funnel, 1000, 0.01)
@@ -21,7 +21,7 @@
 //! ```
 //!
 //! Code that learns the format when it runs goes by name: [`detect`] what bytes are, [`open`] them in
-//! place, [`create`] a filter from nothing, [`wrap`] one in a checked file of ours.
+//! place, [`create`] a filter from nothing, [`wrap`] one in a checked Mayhap file.
 //!
 //! ```
 //! use mayhap_foreign::{Bytes, Detection, Format, KeyType, Options, detect, open};
@@ -38,7 +38,7 @@
 //!
 //! # How files become filters
 //!
-//! Most formats are one array with something around it: a [`Frame`](frame::Frame). Its bits are used as
+//! Most formats are one array with something around it: a [`FlatFormat`](flat::FlatFormat). Its bits are used as
 //! they lie in the file, whatever their order: where words are big-endian, the scheme turns the number
 //! of a bit round (`i ^ 56`, one instruction) instead of turning the file. So a file of any size opens at
 //! once, nothing is copied until something is inserted, and writing it back is writing the same bytes.
@@ -48,33 +48,32 @@
 //! least as strict as the program the format comes from. `docs/FORMATS.md` tells users what there is.
 #![forbid(unsafe_code)]
 
-mod adapter;
 mod base64_text;
 pub mod bits_and_blooms;
 pub mod bloomfilter_js;
 mod bytes;
 pub mod chain;
+mod chunked;
+mod cow;
 pub mod dcso;
-mod detect;
 mod error;
+mod family;
+pub mod flat;
 mod foreign;
 mod format;
-pub mod frame;
 pub mod guava;
 pub mod hash;
 pub mod ids;
+mod int_double_hash;
 pub mod kevburnsjr;
-mod key;
 mod layers;
 pub mod leveldb;
 mod limits;
-mod making;
 mod modulus;
 pub mod num_base64;
-mod open;
+mod options;
 pub mod orc;
 pub mod parquet;
-mod pieces;
 pub mod poppy;
 mod reader;
 pub mod redisbloom;
@@ -82,17 +81,17 @@ pub mod rocksdb;
 pub mod spark;
 mod typed;
 pub mod valkey_bloom;
-mod walk;
 pub mod wrap;
 
 pub use bytes::Bytes;
-pub use detect::{Detection, detect};
 pub use error::ForeignError;
-pub use foreign::{Foreign, Leaf, Parts, Summary};
+pub use family::{BitsPerKey, Choices, Detection, FormatRow, SeedChoice, create, detect, open};
+pub use foreign::{Foreign, Parts, StoredArray, Summary};
 pub use format::{Format, UnknownFormat};
-pub use key::{KeyType, UnknownKeyType};
-pub use making::{Growth, Making, Seed, UnknownVariant, Variant};
 pub use modulus::Modulus;
-pub use open::{Options, create, open};
+pub use options::{
+    Choice, CreateOptions, Growth, KeyType, Missing, Options, Seed, UnknownKeyType, UnknownVariant,
+    Variant,
+};
 pub use reader::Reader;
 pub use typed::TypedFilter;

@@ -1,7 +1,7 @@
 //! What numbers may be, said once.
 
 use crate::ForeignError;
-use mayhap::{MAX_CAPACITY, SpecError};
+use mayhap::{Spec, SpecError};
 use std::fmt::Display;
 
 /// As many probes as the engine makes for other programs. None is no filter: everything passes.
@@ -33,15 +33,43 @@ pub(crate) fn u8_of(
 }
 
 /// A wish that a filter can be made to: so many keys, which are given back, at a rate between.
-pub(crate) fn wish(keys: u64, fpr: f64) -> Result<u64, ForeignError> {
-    if keys > MAX_CAPACITY {
+pub(crate) fn check_target(keys: u64, fpr: f64) -> Result<u64, ForeignError> {
+    if keys > Spec::MAX_CAPACITY {
         return Err(SpecError::Capacity { got: keys }.into());
     }
     // Their formulas would make something of any rate, and nothing useful past these.
-    if !(mayhap::MIN_FPR..1.0).contains(&fpr) {
+    if !(Spec::MIN_FPR..1.0).contains(&fpr) {
         return Err(SpecError::Rate { got: fpr }.into());
     }
     Ok(keys)
+}
+
+/// The largest growth factor of a chain: the most that RedisBloom 8 lets anybody ask for.
+const MAX_GROWTH: u32 = 32_768;
+/// A layer has at most so many times the bits that its growth alone explains. A rate of one half or less
+/// explains a factor of 2, the powers of two of old filters another, and the rest is for rates near 1.
+const MAX_BITS_OF_A_TIGHTER_RATE: u64 = 16;
+
+/// A growth factor that is followed. What a file says of it is not held against anything when it is
+/// read, for reading needs none.
+pub(crate) fn growth(got: u32) -> Result<u32, ForeignError> {
+    if (1..=MAX_GROWTH).contains(&got) {
+        return Ok(got);
+    }
+    let need = "from 1 to 32768 for a filter that takes more keys: build a larger one";
+    Err(ForeignError::field("growth of a full filter", got, need))
+}
+
+/// The bytes of the layer that follows one of `newest` bytes, where its growth explains them: a few
+/// bytes must not claim gigabytes.
+pub(crate) fn next_layer_bytes(newest: u64, growth: u32, next: u64) -> Result<(), ForeignError> {
+    let most = newest.saturating_mul(MAX_BITS_OF_A_TIGHTER_RATE).saturating_mul(growth.into());
+    if next <= most {
+        return Ok(());
+    }
+    let got = format!("{next} after one of {newest}, which is to grow by {growth}");
+    let need = "at most 16 times as many as the growth explains: build a larger filter";
+    Err(ForeignError::field("bytes of the next layer", got, need))
 }
 
 /// Java's `Math.round` of what is not negative.

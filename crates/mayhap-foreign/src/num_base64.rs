@@ -8,15 +8,43 @@
 //! `EstimateParameters(1000, 0.001)` there, so 10 probes and 1,000 keys.
 //! Golden files: `testdata/foreign/num-base64-list/`.
 
-use crate::frame::Framed;
+use crate::KeyType;
+use crate::family::{Choices, Family, FormatRow, never};
+use crate::flat::FlatFilter;
 use crate::kevburnsjr::{self, Kevburnsjr};
-use crate::{Foreign, ForeignError, Format, Leaf, Parts, Summary, base64_text, ids, limits};
+use crate::{Foreign, ForeignError, Format, Parts, StoredArray, Summary, base64_text, ids, limits};
 use base64::engine::general_purpose::STANDARD;
 use mayhap::format::Array;
-use mayhap::{ByteKeys, KeyOf, Pages, Scheme};
+use mayhap::key::KeyEncoding;
+use mayhap::key::{ByteKeys, KeyOf};
+use mayhap::mem::AlignedBuf;
+use mayhap::scheme::Scheme;
 use std::any::Any;
 use std::borrow::Cow;
 use std::io::Write;
+
+/// What the family says about itself.
+pub(crate) const FAMILY: Family = Family {
+    rows: &[FormatRow {
+        format: Format::NumBase64,
+        name: "num-base64",
+        programs: "programs that keep such filters in a Redis list",
+        file: "`count::base64`, one element a line, newest first",
+        detected: "yes",
+        key_types: &[(KeyType::Bytes, KeyEncoding::Bytes), (KeyType::I32, KeyEncoding::I32Be)],
+        needs_probes: true,
+        choices: Choices::NONE,
+    }],
+    is_certain: |_, bytes| matches_magic(bytes),
+    is_possible: never,
+    open: |format, file, options| {
+        Ok(Box::new(List::decode(file.as_ref(), options.probes_of(format)?)?))
+    },
+    create: |_, new| Ok(Box::new(List::create(new.keys, new.fpr)?)),
+    from_parts: |_, _, arrays, (capacity, fpr, _)| {
+        Ok(Box::new(List::from_parts(&arrays, (capacity, fpr))?))
+    },
+};
 
 /// One element of a list.
 #[derive(Clone, Debug)]
@@ -24,7 +52,7 @@ pub struct Element {
     /// The keys counted in: those that were not already there when they came.
     pub keys: u64,
     /// Its filter.
-    pub filter: Framed<Kevburnsjr>,
+    pub filter: FlatFilter<Kevburnsjr>,
 }
 
 impl Element {
@@ -53,11 +81,11 @@ impl Element {
             ForeignError::field("count", format!("{shown:?}"), "a decimal number up to 2^56")
         })?;
         let mut decoder = base64_text::Decoder::new(payload, &STANDARD)?;
-        let mut bits = Pages::zeroed(decoder.left())?;
+        let mut bits = AlignedBuf::zeroed(decoder.left())?;
         decoder.fill("element", bits.as_mut())?;
         // Refuses what is not whole buckets.
         let laid = kevburnsjr::read(bits.as_ref(), probes)?;
-        let filter = Framed::assemble(laid.frame, bits, laid.probes, (0, 0.0, keys))?;
+        let filter = FlatFilter::assemble(laid.frame, bits, laid.probes, (0, 0.0, keys))?;
         Ok(Element { keys, filter })
     }
 
@@ -117,7 +145,7 @@ impl List {
     }
 
     /// Say how many keys an element is for. Without it a list does not grow.
-    pub fn with_wish(self, keys: u64, fpr: f64) -> List {
+    pub fn with_target(self, keys: u64, fpr: f64) -> List {
         List { wish: (keys, fpr), ..self }
     }
 
@@ -145,7 +173,7 @@ impl List {
             }
             let bytes = newest.filter.as_bytes().len() as u64;
             let probes = newest.filter.shape().probes;
-            let filter = Framed::empty(Kevburnsjr::Raw, bytes, probes, self.wish)?;
+            let filter = FlatFilter::empty(Kevburnsjr::Raw, bytes, probes, self.wish)?;
             self.elements.insert(0, Element { keys: 0, filter });
         }
         Ok(self.elements.first_mut().is_some_and(|newest| newest.insert(key)))
@@ -173,31 +201,34 @@ impl List {
     }
 
     /// Put together what [`Foreign::parts`] took apart.
-    pub(crate) fn from_parts(leaves: &[Leaf], wish: (u64, f64)) -> Result<List, ForeignError> {
-        let element = |leaf: &Leaf| {
-            let param = |i: usize| leaf.params.get(i).copied().unwrap_or(0);
+    pub(crate) fn from_parts(
+        arrays: &[StoredArray],
+        wish: (u64, f64),
+    ) -> Result<List, ForeignError> {
+        let element = |array: &StoredArray| {
+            let param = |i: usize| array.params.get(i).copied().unwrap_or(0);
             let (probes, keys) = (limits::probes(param(1))?, param(2).min(1 << 56));
-            let filter = kevburnsjr::decode(leaf.bytes.as_ref(), probes)?;
+            let filter = kevburnsjr::decode(array.bytes.as_ref(), probes)?;
             Ok(Element { keys, filter })
         };
-        let elements = leaves.iter().map(element).collect::<Result<Vec<_>, ForeignError>>()?;
+        let elements = arrays.iter().map(element).collect::<Result<Vec<_>, ForeignError>>()?;
         Ok(List { elements, wish, ends: true })
     }
 }
 
 /// Whether text is such a list, told by its first element.
-pub(crate) fn says(text: &[u8]) -> bool {
+pub(crate) fn matches_magic(text: &[u8]) -> bool {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     digits > 0 && text[digits..].starts_with(b"::")
 }
 
 impl Foreign for List {
     fn summary(&self) -> Summary {
-        let share = |of: fn(&Framed<Kevburnsjr>) -> f64| {
+        let share = |of: fn(&FlatFilter<Kevburnsjr>) -> f64| {
             let elements = self.elements.iter().map(|element| of(&element.filter));
             elements.sum::<f64>() / self.elements.len().max(1) as f64
         };
-        let strangers = |element: &Element| 1.0 - element.filter.fpr_now();
+        let absent_keys = |element: &Element| 1.0 - element.filter.fpr_now();
         Summary {
             format: Format::NumBase64,
             scheme: ids::KEVBURNSJR,
@@ -213,7 +244,7 @@ impl Foreign for List {
             fill: share(|filter| filter.fill()),
             estimate: (self.elements.iter().map(|element| element.filter.estimate()))
                 .fold(0, u64::saturating_add),
-            fpr_now: 1.0 - self.elements.iter().map(strangers).product::<f64>(),
+            fpr_now: 1.0 - self.elements.iter().map(absent_keys).product::<f64>(),
         }
     }
 

@@ -7,13 +7,39 @@
 //! row-index stride (10,000 rows) of a column; this codec reads one message.
 //! Golden files: `testdata/foreign/orc/`.
 
-use crate::frame::{Content, Frame, Framed, Laid, Place};
+use crate::family::{Choices, Family, FormatRow, flat_from_parts, never, open_flat, owned};
+use crate::flat::{BitSource, FileContent, FlatFilter, FlatFormat, ParsedLayout};
 use crate::hash::{orc_bytes, orc_long};
-use crate::walk::{INT_REACH, int_walk};
+use crate::int_double_hash::{MAX_INT_POSITION, int_double_hash};
 use crate::{ForeignError, Format, KeyType, Modulus, Reader, ids, limits};
-use mayhap::{Pages, Scheme, SchemeId};
+use mayhap::key::KeyEncoding;
+use mayhap::mem::AlignedBuf;
+use mayhap::scheme::{Scheme, SchemeId};
 use std::f64::consts::LN_2;
 use std::io::Write;
+
+/// What the family says about itself.
+pub(crate) const FAMILY: Family = Family {
+    rows: &[FormatRow {
+        format: Format::Orc,
+        name: "orc",
+        programs: "Apache ORC",
+        file: "one `BloomFilter` message of a column's index",
+        detected: "yes",
+        key_types: &[
+            (KeyType::Bytes, KeyEncoding::Bytes),
+            (KeyType::I64, KeyEncoding::I64),
+            (KeyType::I32, KeyEncoding::I64),
+        ],
+        needs_probes: false,
+        choices: Choices::NONE,
+    }],
+    is_certain: |_, bytes| read(bytes, Column::Bytes).is_ok(),
+    is_possible: never,
+    open: |_, file, options| open_flat(read(file.as_ref(), Column::of(options.key_type)), file),
+    create: |_, new| owned(create(new.keys, new.fpr, Column::of(new.options.key_type))),
+    from_parts: flat_from_parts::<Orc>,
+};
 
 /// What the column's values are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +87,7 @@ pub struct OrcScheme {
 
 impl Scheme for OrcScheme {
     type Hash = u64;
-    type Keys = mayhap::ByteKeys;
+    type Keys = mayhap::key::ByteKeys;
 
     fn id(&self) -> SchemeId {
         match self.column {
@@ -82,11 +108,11 @@ impl Scheme for OrcScheme {
     #[inline]
     fn positions(&self, hash: u64, _: u64, probes: u32) -> impl Iterator<Item = u64> {
         let (modulus, low, high) = (self.modulus, hash as i32, (hash >> 32) as i32);
-        (1..=u64::from(probes)).map(move |i| modulus.rem(int_walk(low, high, i)))
+        (1..=u64::from(probes)).map(move |i| modulus.rem(int_double_hash(low, high, i)))
     }
 
-    fn reach(&self, bits: u64) -> u64 {
-        bits.min(INT_REACH)
+    fn addressable_bits(&self, bits: u64) -> u64 {
+        bits.min(MAX_INT_POSITION)
     }
 }
 
@@ -94,7 +120,7 @@ const PROBES: u8 = 0x08;
 const WORD: u8 = 0x11;
 const BYTES: u8 = 0x1a;
 
-impl Frame for Orc {
+impl FlatFormat for Orc {
     type Scheme = OrcScheme;
 
     fn format(&self) -> Format {
@@ -106,7 +132,7 @@ impl Frame for Orc {
         Some(OrcScheme { column: self.column, modulus })
     }
 
-    fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
+    fn write(&self, content: &FileContent<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
         to.write_all(&[PROBES])?;
         write_varint(to, content.probes.into())?;
         match self.stream {
@@ -183,7 +209,7 @@ fn varint(r: &mut Reader<'_>, field: &'static str) -> Result<u64, ForeignError> 
 }
 
 /// Find one's way in a message.
-pub(crate) fn read(bytes: &[u8], column: Column) -> Result<Laid<Orc>, ForeignError> {
+pub(crate) fn read(bytes: &[u8], column: Column) -> Result<ParsedLayout<Orc>, ForeignError> {
     let mut r = Reader::new(bytes);
     expect_tag(r.u8("tag of probes")?, &[PROBES], "field 1, a varint (08)")?;
     let probes = limits::probes(varint(&mut r, "probes")?)?;
@@ -195,23 +221,23 @@ pub(crate) fn read(bytes: &[u8], column: Column) -> Result<Laid<Orc>, ForeignErr
         if !length.is_multiple_of(8) {
             return Err(ForeignError::field("length of words", length, "a multiple of 8"));
         }
-        let bits = Place::At(r.skip("words", length)?);
+        let bits = BitSource::InFile(r.skip("words", length)?);
         r.end()?;
         (Stream::Utf8, bits)
     } else {
-        (Stream::Original, Place::Own(words_of(bytes, r.at() - 1, words)?))
+        (Stream::Original, BitSource::Owned(words_of(bytes, r.at() - 1, words)?))
     };
-    Ok(Laid { frame: Orc { column, stream }, bits, probes, made_for: (0, 0.0, 0) })
+    Ok(ParsedLayout { frame: Orc { column, stream }, bits, probes, target: (0, 0.0, 0) })
 }
 
 /// The words from `at` on, each behind a tag.
-fn words_of(bytes: &[u8], at: usize, need: &'static str) -> Result<Pages, ForeignError> {
+fn words_of(bytes: &[u8], at: usize, need: &'static str) -> Result<AlignedBuf, ForeignError> {
     let fields = bytes.get(at..).unwrap_or_default();
     let (fields, cut) = fields.as_chunks::<9>();
     if !cut.is_empty() {
         return Err(ForeignError::Truncated { field: "words", need: 9, have: cut.len() as u64 });
     }
-    let mut words = Pages::zeroed(fields.len() as u64 * 8)?;
+    let mut words = AlignedBuf::zeroed(fields.len() as u64 * 8)?;
     for (word, [tag, field @ ..]) in words.as_mut().as_chunks_mut().0.iter_mut().zip(fields) {
         expect_tag(*tag, &[WORD], need)?;
         *word = *field;
@@ -229,7 +255,7 @@ fn expect_tag(got: u8, tags: &[u8], need: &'static str) -> Result<(), ForeignErr
 /// Read a message, knowing what its column holds.
 ///
 /// ```
-/// use mayhap::KeyEncoding;
+/// use mayhap::key::KeyEncoding;
 /// use mayhap_foreign::orc::{self, Column};
 /// let mut filter = orc::create(100, 0.05, Column::Long)?;
 /// let key = KeyEncoding::I64.encode(42)?;
@@ -237,17 +263,17 @@ fn expect_tag(got: u8, tags: &[u8], need: &'static str) -> Result<(), ForeignErr
 /// assert!(orc::decode(&filter.encode()?, Column::Long)?.contains(&key));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn decode(bytes: &[u8], column: Column) -> Result<Framed<Orc>, ForeignError> {
-    Framed::decode(read(bytes, column)?, bytes)
+pub fn decode(bytes: &[u8], column: Column) -> Result<FlatFilter<Orc>, ForeignError> {
+    FlatFilter::decode(read(bytes, column)?, bytes)
 }
 
 /// What `new BloomFilterUtf8(n, p)` makes.
-pub fn create(keys: u64, fpr: f64, column: Column) -> Result<Framed<Orc>, ForeignError> {
-    let keys = limits::wish(keys, fpr)?.max(1);
+pub fn create(keys: u64, fpr: f64, column: Column) -> Result<FlatFilter<Orc>, ForeignError> {
+    let keys = limits::check_target(keys, fpr)?.max(1);
     let n = keys as f64;
     let bits = (-n * fpr.ln() / (LN_2 * LN_2)) as u64;
     // A whole word more where the last is full.
     let bits = bits + (64 - bits % 64);
     let probes = limits::probes(limits::round(bits as f64 / n * LN_2).max(1))?;
-    Framed::empty(Orc { column, stream: Stream::Utf8 }, bits / 8, probes, (keys, fpr))
+    FlatFilter::empty(Orc { column, stream: Stream::Utf8 }, bits / 8, probes, (keys, fpr))
 }

@@ -9,13 +9,52 @@
 //! there a key is the `long` that `xxhash64(column)` gives.
 //! Golden files: `testdata/foreign/spark/`.
 
-use crate::frame::{Content, Frame, Framed, Laid, Place};
-use crate::hash::{Rows, SideBySide, side_by_side, spark_murmur3, spark_murmur3_of_rows};
-use crate::walk::{INT_REACH, int_walk};
+use crate::family::{
+    Choices, Family, FormatRow, SeedChoice, flat_from_parts, never, open_flat, owned,
+};
+use crate::flat::{BitSource, FileContent, FlatFilter, FlatFormat, ParsedLayout};
+use crate::hash::{KeyLanes, MultiLane, side_by_side, spark_murmur3, spark_murmur3_of_rows};
+use crate::int_double_hash::{MAX_INT_POSITION, int_double_hash};
 use crate::{ForeignError, Format, Modulus, Reader, ids, limits};
-use mayhap::{Scheme, SchemeId};
+use crate::{KeyType, Seed, Variant};
+use mayhap::key::KeyEncoding;
+use mayhap::scheme::{Scheme, SchemeId};
 use std::f64::consts::LN_2;
 use std::io::Write;
+
+/// What the family says about itself.
+pub(crate) const FAMILY: Family = Family {
+    rows: &[FormatRow {
+        format: Format::Spark,
+        name: "spark",
+        programs: "Apache Spark's sketches, versions 1 and 2",
+        file: "what `BloomFilter.writeTo` writes",
+        detected: "yes",
+        key_types: &[
+            (KeyType::Bytes, KeyEncoding::Bytes),
+            (KeyType::I64, KeyEncoding::I64),
+            (KeyType::I32, KeyEncoding::I64),
+        ],
+        needs_probes: false,
+        choices: Choices {
+            seed: SeedChoice::Number(Variant::V2),
+            ..Choices::variants(&[Variant::V1, Variant::V2])
+        },
+    }],
+    is_certain: |_, bytes| read(bytes).is_ok(),
+    is_possible: never,
+    open: |_, file, _| open_flat(read(file.as_ref()), file),
+    create: |_, new| {
+        // By default what every release of Spark reads; the second version needs 4.1.
+        let version = match (new.variant(), new.seed()) {
+            (_, Some(Seed::Number(seed))) => Spark::V2 { seed },
+            (Some(Variant::V2), _) => Spark::V2 { seed: 0 },
+            _ => Spark::V1,
+        };
+        owned(create(new.keys, new.fpr, version))
+    },
+    from_parts: flat_from_parts::<Spark>,
+};
 
 /// What a file has beside its bits: the version, and its seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +87,7 @@ impl Spark {
 
 impl Scheme for SparkScheme {
     type Hash = (i32, i32);
-    type Keys = mayhap::ByteKeys;
+    type Keys = mayhap::key::ByteKeys;
 
     fn id(&self) -> SchemeId {
         match self.version {
@@ -69,7 +108,7 @@ impl Scheme for SparkScheme {
         let start = i64::from(h1).wrapping_mul(i32::MAX.into());
         (1..=u64::from(probes)).map(move |i| {
             let place = match version {
-                Spark::V1 => int_walk(h1, h2, i),
+                Spark::V1 => int_double_hash(h1, h2, i),
                 Spark::V2 { .. } => {
                     let place = start.wrapping_add(i64::from(h2).wrapping_mul(i as i64));
                     (if place < 0 { !place } else { place }) as u64
@@ -79,31 +118,31 @@ impl Scheme for SparkScheme {
         })
     }
 
-    fn reach(&self, bits: u64) -> u64 {
+    fn addressable_bits(&self, bits: u64) -> u64 {
         match self.version {
-            Spark::V1 => bits.min(INT_REACH),
+            Spark::V1 => bits.min(MAX_INT_POSITION),
             Spark::V2 { .. } => bits,
         }
     }
 }
 
-impl SideBySide<16> for SparkScheme {
+impl MultiLane<16> for SparkScheme {
     type Word = u32;
     type Hash = (i32, i32);
 
     #[inline(always)]
-    fn of_each(&self, _: &[&[u8]; 16], rows: &Rows<u32, 16>) -> [(i32, i32); 16] {
+    fn hash_lanes(&self, _: &[&[u8]; 16], rows: &KeyLanes<u32, 16>) -> [(i32, i32); 16] {
         let first = spark_murmur3_of_rows(rows, [self.version.seed(); 16]);
         let second = spark_murmur3_of_rows(rows, first);
         std::array::from_fn(|i| (first[i] as i32, second[i] as i32))
     }
 
-    fn of_one(&self, key: &[u8]) -> (i32, i32) {
+    fn hash_one(&self, key: &[u8]) -> (i32, i32) {
         self.hash_bytes(key)
     }
 }
 
-impl Frame for Spark {
+impl FlatFormat for Spark {
     type Scheme = SparkScheme;
 
     fn format(&self) -> Format {
@@ -119,7 +158,7 @@ impl Frame for Spark {
         side_by_side(scheme, keys, hashes);
     }
 
-    fn write(&self, content: &Content<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
+    fn write(&self, content: &FileContent<'_>, to: &mut dyn Write) -> Result<(), ForeignError> {
         let words = limits::i32_of("number of words", content.bits.len() as u64 / 8)?;
         let probes = limits::i32_of("probes", content.probes)?;
         let fields = match self {
@@ -160,7 +199,7 @@ impl Frame for Spark {
 }
 
 /// Find one's way in a file.
-pub(crate) fn read(bytes: &[u8]) -> Result<Laid<Spark>, ForeignError> {
+pub(crate) fn read(bytes: &[u8]) -> Result<ParsedLayout<Spark>, ForeignError> {
     let mut r = Reader::new(bytes);
     let version = r.i32_be("version")?;
     if !(1..=2).contains(&version) {
@@ -171,20 +210,20 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Laid<Spark>, ForeignError> {
     let probes = limits::probes(probes.into())?;
     let frame = if version == 1 { Spark::V1 } else { Spark::V2 { seed: r.i32_be("seed")? } };
     let words = limits::positive_i32("number of words", r.i32_be("number of words")?)?;
-    let bits = Place::At(r.skip("words", u64::from(words) * 8)?);
+    let bits = BitSource::InFile(r.skip("words", u64::from(words) * 8)?);
     r.end()?;
-    Ok(Laid { frame, bits, probes, made_for: (0, 0.0, 0) })
+    Ok(ParsedLayout { frame, bits, probes, target: (0, 0.0, 0) })
 }
 
 /// Read what `writeTo` wrote.
-pub fn decode(bytes: &[u8]) -> Result<Framed<Spark>, ForeignError> {
-    Framed::decode(read(bytes)?, bytes)
+pub fn decode(bytes: &[u8]) -> Result<FlatFilter<Spark>, ForeignError> {
+    FlatFilter::decode(read(bytes)?, bytes)
 }
 
 /// What `BloomFilter.create(n, p)` makes.
 ///
 /// ```
-/// use mayhap::KeyEncoding;
+/// use mayhap::key::KeyEncoding;
 /// use mayhap_foreign::spark::{self, Spark};
 /// let mut filter = spark::create(1_000, 0.03, Spark::V2 { seed: 0 })?;
 /// let key = KeyEncoding::I64.encode(42)?;
@@ -193,8 +232,8 @@ pub fn decode(bytes: &[u8]) -> Result<Framed<Spark>, ForeignError> {
 /// assert!(spark::decode(&filter.encode()?)?.contains(&key));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn create(keys: u64, fpr: f64, version: Spark) -> Result<Framed<Spark>, ForeignError> {
-    let keys = limits::wish(keys, fpr)?.max(1);
+pub fn create(keys: u64, fpr: f64, version: Spark) -> Result<FlatFilter<Spark>, ForeignError> {
+    let keys = limits::check_target(keys, fpr)?.max(1);
     let n = keys as f64;
     let bits = (-n * fpr.ln() / (LN_2 * LN_2)) as u64;
     let probes = limits::probes(limits::round(bits as f64 / n * LN_2).max(1))?;
@@ -207,7 +246,7 @@ pub fn with_bits(
     probes: u32,
     version: Spark,
     wish: (u64, f64),
-) -> Result<Framed<Spark>, ForeignError> {
+) -> Result<FlatFilter<Spark>, ForeignError> {
     let words = limits::i32_of("number of words", bits.div_ceil(64).max(1))?;
-    Framed::empty(version, words as u64 * 8, probes, wish)
+    FlatFilter::empty(version, words as u64 * 8, probes, wish)
 }

@@ -1,7 +1,7 @@
 //! Filters that are asked about typed values.
 
 use crate::{Bytes, Foreign, ForeignError, Format, KeyType, Options, open, wrap};
-use mayhap::{EncodedKey, KeyEncoding, KeyMismatch, KeyValue};
+use mayhap::key::{EncodedKey, KeyEncoding, KeyMismatch, KeyValue};
 
 /// Another program's filter, asked about values of the type that its keys are: said once, when it
 /// is opened. A value that does not fit is an error, never a "no".
@@ -44,7 +44,7 @@ impl TypedFilter {
         let key_type = match (options.key_type, said) {
             (KeyType::Bytes, Some(said)) => said,
             (asked, Some(said)) if asked != said => {
-                let (got, need) = (asked.name(), said.name());
+                let (got, need) = (asked.name(), said.name().to_owned());
                 return Err(ForeignError::KeyType { format, got, need });
             }
             (asked, _) => asked,

@@ -4,11 +4,36 @@
 //! Scheme data is the format's name behind its length, one byte for the type of keys (0 bytes, 1 i64,
 //! 2 i32, 3 utf16), and what the format keeps beside its bits.
 
-use crate::open::from_parts;
-use crate::{Bytes, Foreign, ForeignError, Format, KeyType, Leaf, Parts, Reader};
-use mayhap::format::{Container, Header, Notes, Outline};
-use mayhap::{Kind, SchemeId};
+use crate::family::{BYTES, Choices, Family, FormatRow, never};
+use crate::{Bytes, Foreign, ForeignError, Format, KeyType, Parts, Reader, StoredArray};
+use mayhap::Kind;
+use mayhap::format::{Container, FileLayout, Header, Metadata};
+use mayhap::scheme::SchemeId;
 use std::io::Write;
+
+/// What the format is, and how code that learns the format when it runs comes by it.
+pub(crate) const FAMILY: Family = Family {
+    rows: &[FormatRow {
+        format: Format::Mayhap,
+        name: "mayhap",
+        programs: "this one",
+        file: "see [FORMAT.md](FORMAT.md)",
+        detected: "yes",
+        key_types: BYTES,
+        needs_probes: false,
+        choices: Choices::NONE,
+    }],
+    is_certain: |_, bytes| bytes.starts_with(b"\x89MAY\r\n\x1a\n"),
+    is_possible: never,
+    open: |_, file, _| Ok(open(file)?.filter),
+    create: |format, _| {
+        let what = "Mayhap's own filters are made by the engine";
+        Err(ForeignError::Refused { format, what })
+    },
+    from_parts: |format, _, _, _| {
+        Err(ForeignError::field("format", format, "that of a foreign filter"))
+    },
+};
 
 /// A filter out of our own file.
 #[derive(Debug)]
@@ -27,12 +52,12 @@ pub struct Wrapped {
 /// Write a foreign filter as our own file.
 ///
 /// ```
-/// use mayhap::format::Notes;
+/// use mayhap::format::Metadata;
 /// use mayhap_foreign::{Bytes, Format, KeyType, Options, wrap};
 /// let mut filter = mayhap_foreign::create(Format::Guava, 100, 0.01, &Options::new())?;
 /// filter.insert_batch(&[b"ada"], &mut Vec::new())?;
 /// let mut file = Vec::new();
-/// wrap::write(filter.as_ref(), KeyType::Bytes, &Notes::new(), &mut file)?;
+/// wrap::write(filter.as_ref(), KeyType::Bytes, &Metadata::new(), &mut file)?;
 /// mayhap::format::verify(&file).unwrap();
 /// let wrapped = wrap::open(&Bytes::new(file))?;
 /// assert_eq!(wrapped.format, Format::Guava);
@@ -42,7 +67,7 @@ pub struct Wrapped {
 pub fn write(
     filter: &dyn Foreign,
     key_type: KeyType,
-    notes: &Notes,
+    metadata: &Metadata,
     to: &mut dyn Write,
 ) -> Result<(), ForeignError> {
     let Parts { format, scheme, data, capacity, fpr, keys, arrays } = filter.parts();
@@ -51,10 +76,10 @@ pub fn write(
     scheme_data.extend(name);
     scheme_data.push(key_type as u8);
     scheme_data.extend(data);
-    let outline = Outline {
+    let layout = FileLayout {
         kind: Kind::Classic,
         scheme,
-        fingerprint: 0,
+        seed_or_key_check: 0,
         scheme_data: &scheme_data,
         capacity,
         fpr,
@@ -62,7 +87,7 @@ pub fn write(
         params: Vec::new(),
         arrays,
     };
-    Ok(mayhap::format::write(to, &outline, notes)?)
+    Ok(mayhap::format::write(to, &layout, metadata)?)
 }
 
 /// Whether our file holds another program's filter.
@@ -73,8 +98,12 @@ pub fn is_foreign(header: &Header) -> bool {
 /// Open our own file with a foreign filter in it, in place. Header, lengths and footer are checked and
 /// the bits are not read; [`mayhap::format::verify`] reads everything.
 pub fn open(file: &Bytes) -> Result<Wrapped, ForeignError> {
-    let container = Container::open(file.as_ref())?;
-    let header = container.header().clone();
+    from_container(&Container::open(file.clone())?)
+}
+
+/// The same over a header that is parsed already.
+pub fn from_container(container: &Container<Bytes>) -> Result<Wrapped, ForeignError> {
+    let (header, file) = (container.header().clone(), container.store());
     if !is_foreign(&header) {
         return Err(ForeignError::Refused {
             format: Format::Mayhap,
@@ -94,17 +123,17 @@ pub fn open(file: &Bytes) -> Result<Wrapped, ForeignError> {
     let key_type = key_type.ok_or_else(|| {
         ForeignError::field("type of keys", "not known", "0 to 3; upgrade to open it")
     })?;
-    let leaf = |leaf: &mayhap::format::Leaf| {
-        let range = leaf.at as usize..(leaf.at + leaf.bytes) as usize;
-        let bytes = file.slice(range).filter(|_| leaf.params.first() == Some(&(8 * leaf.bytes)));
+    let array = |array: &mayhap::format::ArrayHeader| {
+        let range = array.at as usize..(array.at + array.bytes) as usize;
+        let bytes = file.slice(range).filter(|_| array.params.first() == Some(&(8 * array.bytes)));
         let bytes = bytes.ok_or_else(|| {
-            ForeignError::field("bits", format!("{:?}", leaf.params), "eight a byte")
+            ForeignError::field("bits", format!("{:?}", array.params), "eight a byte")
         })?;
-        Ok(Leaf { params: leaf.params.clone(), bytes })
+        Ok(StoredArray { params: array.params.clone(), bytes })
     };
-    let leaves = header.leaves.iter().map(leaf).collect::<Result<Vec<_>, ForeignError>>()?;
-    let made_for = (header.capacity, header.fpr, header.keys);
-    let filter = from_parts(format, &mut data, leaves, made_for)?;
+    let arrays = header.arrays.iter().map(array).collect::<Result<Vec<_>, ForeignError>>()?;
+    let target = (header.capacity, header.fpr, header.keys);
+    let filter = (format.family().from_parts)(format, &mut data, arrays, target)?;
     data.end()?;
     // What the header promises is what other readers go by.
     let scheme = filter.parts().scheme;

@@ -1,5 +1,5 @@
-//! Golden files of RocksDB, Redis, Valkey and Parquet with bytes changed, cut out and put in, and
-//! bytes that never were a filter: nothing panics, and what is taken is written back as it came.
+//! Golden files of RocksDB, Redis, Valkey and Parquet with bytes changed, removed and inserted, and
+//! random bytes: nothing panics, and what is accepted is written back unchanged.
 
 mod damage;
 
@@ -28,7 +28,7 @@ static GOLDEN: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     files
 });
 
-/// Everything that reads bytes, and what it takes must come out as it went in.
+/// Everything that reads bytes; what it accepts must be written back unchanged.
 fn read_as_all(bytes: &[u8]) {
     rocksdb::key_may_match("ada", bytes);
     if let Ok(filter) = Filter::open(bytes) {
@@ -60,7 +60,7 @@ fn read_as_all(bytes: &[u8]) {
     }
     if let Ok((chain, options)) = dump::decode_with_options(bytes) {
         chain.contains("ada");
-        // Lengths can be spelled wastefully, so the bytes may differ; the chain may not.
+        // Lengths have several encodings, so the bytes may differ; the chain may not.
         let again = dump::encode(&chain, options);
         assert_eq!(dump::decode(&again).unwrap().encode(), chain.encode());
     }
@@ -110,7 +110,7 @@ proptest! {
         read_as_all(&[&bytes[..], &dump::footer(&bytes, 9)[..]].concat());
     }
 
-    /// What was inserted is found, after any number of links, and after going out and in again.
+    /// What was inserted is found, after any number of links, and after a round trip.
     #[test]
     fn chains_never_forget(
         keys in vec(any::<Vec<u8>>(), 0..300),

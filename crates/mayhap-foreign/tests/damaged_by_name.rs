@@ -1,11 +1,11 @@
-//! Golden files of every format with bytes changed, cut out and put in, and bytes that never were a
-//! filter, opened under every name: nothing panics, what is taken answers, is written back as it came,
-//! and is the same again out of our own file.
+//! Golden files of every format with bytes changed, removed and inserted, and random bytes, opened as
+//! every format: nothing panics, what is accepted answers, is written back unchanged,
+//! and survives being wrapped in a Mayhap file.
 
 mod damage;
 
 use damage::{Change, damage};
-use mayhap::format::Notes;
+use mayhap::format::Metadata;
 use mayhap_foreign::{Bytes, Detection, Foreign, Format, KeyType, Options, detect, open, wrap};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -38,7 +38,7 @@ fn written(filter: &dyn Foreign, format: Format) -> Vec<u8> {
     file
 }
 
-/// Where the same filter can be spelled in several ways: JSON, gzip, lengths in a dump.
+/// Where the same filter has several encodings: JSON, gzip, lengths in a dump.
 fn has_spellings(format: Format, bytes: &[u8]) -> bool {
     use Format::*;
     match format {
@@ -73,7 +73,7 @@ fn open_as_everything(bytes: &[u8]) {
                 assert_eq!(written(filter.as_ref(), format), bytes, "{format}");
             }
             let mut ours = Vec::new();
-            if wrap::write(filter.as_ref(), key_type, &Notes::new(), &mut ours).is_ok() {
+            if wrap::write(filter.as_ref(), key_type, &Metadata::new(), &mut ours).is_ok() {
                 mayhap::format::verify(&ours).unwrap();
                 let back = wrap::open(&Bytes::new(ours)).unwrap();
                 assert_eq!(back.filter.contains(b"8 bytes!"), answer, "{format}");

@@ -1,6 +1,6 @@
-//! No input of 4 KiB costs more than 16 MiB, however much it promises.
+//! No input of 4 KiB allocates more than 16 MiB, whatever its headers claim.
 
-use mayhap::format::Notes;
+use mayhap::format::Metadata;
 use mayhap_foreign::parquet::{self, File};
 use mayhap_foreign::redisbloom::{Chain, Scaling, dump};
 use mayhap_foreign::{Bytes, Format, KeyType, Options, detect, open, rocksdb, valkey_bloom, wrap};
@@ -35,7 +35,7 @@ fn read_as_all(bytes: &[u8]) {
         if let Ok(mut filter) = open(format, &file, &options) {
             _ = filter.summary();
             _ = filter.insert_batch(&[b"ada"], &mut Vec::new());
-            _ = wrap::write(filter.as_ref(), KeyType::Bytes, &Notes::new(), &mut Vec::new());
+            _ = wrap::write(filter.as_ref(), KeyType::Bytes, &Metadata::new(), &mut Vec::new());
         }
     }
     _ = detect(bytes);
@@ -55,7 +55,7 @@ fn four_kilobytes_cost_sixteen_megabytes_at_most() {
     }
 }
 
-/// Bytes that promise much, and some that keep it.
+/// Bytes that claim large sizes, and some that have them.
 fn promises() -> Vec<(&'static str, Vec<u8>)> {
     let mut all = vec![("zeros", vec![0; 4096]), ("ones", vec![0xff; 4096])];
     // A chain of 100 GB, as header and with a few bytes of its bits.

@@ -1,51 +1,51 @@
-//! The words of a command.
+//! The arguments of a command.
 
-/// A key's name, and its place among the words: the server opens keys by their place.
+/// A key's name, and its index among the arguments: the server opens keys by their index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyArg<'a> {
     /// The name.
     pub name: &'a [u8],
-    /// Its place; the command itself is at 0.
+    /// Its index; the command itself is at 0.
     pub at: usize,
 }
 
-/// The words of a command, borrowed from the server: the command's name first.
+/// The arguments of a command, borrowed from the server: the command's name first.
 #[derive(Clone, Copy, Debug)]
 pub struct Args<'a>(&'a [&'a [u8]]);
 
 impl<'a> Args<'a> {
-    /// Of these words.
+    /// From these arguments.
     pub fn new(words: &'a [&'a [u8]]) -> Args<'a> {
         Args(words)
     }
 
-    /// How many there are, the command's name included.
+    /// Their number, including the command's name.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// The word at this place; nothing past the end, which the arity of the table forbids.
+    /// The argument at this index; empty past the end, which the arity of the table rules out.
     pub fn word(&self, at: usize) -> &'a [u8] {
         self.0.get(at).copied().unwrap_or_default()
     }
 
-    /// The key at this place.
+    /// The key at this index.
     pub fn key(&self, at: usize) -> KeyArg<'a> {
         KeyArg { name: self.word(at), at }
     }
 
-    /// Every word from this place on.
+    /// Every argument from this index on.
     pub fn from(&self, at: usize) -> &'a [&'a [u8]] {
         self.0.get(at..).unwrap_or_default()
     }
 
-    /// The first place, `start` or later, of this word in whatever case.
+    /// The first index, `start` or later, of this word, ignoring case.
     pub fn find(&self, start: usize, word: &str) -> Option<usize> {
         (start..self.0.len()).find(|at| is(self.0[*at], word))
     }
 }
 
-/// Whether these bytes are this word, in whatever case.
+/// Whether these bytes are this word, ignoring case.
 pub fn is(bytes: &[u8], word: &str) -> bool {
     bytes.eq_ignore_ascii_case(word.as_bytes())
 }
@@ -55,7 +55,7 @@ pub fn integer(bytes: &[u8]) -> Option<i64> {
     std::str::from_utf8(bytes).ok()?.parse().ok()
 }
 
-/// A number that may have a fraction. It may also be infinite, or none.
+/// A decimal number. It may also be infinite or NaN.
 pub fn decimal(bytes: &[u8]) -> Option<f64> {
     std::str::from_utf8(bytes).ok()?.parse().ok()
 }

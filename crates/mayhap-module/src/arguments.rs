@@ -1,17 +1,17 @@
-//! The arguments of `loadmodule`: ours, and those of RedisBloom and valkey-bloom, so that a server
-//! whose module is replaced starts with the configuration it has.
+//! The arguments of `loadmodule`: Mayhap's, and those of RedisBloom and valkey-bloom, so that a
+//! server whose module is replaced starts with its existing configuration.
 
 use crate::args::{integer, is};
 use crate::{Cuckoo, Replies, Settings};
 
-/// What the arguments say.
+/// The parsed arguments.
 #[derive(Debug)]
 pub struct Arguments {
-    /// Of the commands, in lowercase.
+    /// The prefix of the commands, in lowercase.
     pub prefix: String,
-    /// What they set.
+    /// The settings.
     pub settings: Settings,
-    /// Whose shapes replies have.
+    /// The reply shapes.
     pub replies: Replies,
     /// The values of [`Cuckoo::ALL`].
     pub cuckoo: [i64; Cuckoo::ALL.len()],
@@ -19,7 +19,7 @@ pub struct Arguments {
     pub notes: Vec<String>,
 }
 
-/// Other names of the settings that RedisBloom has too: its load arguments, and valkey-bloom's.
+/// Aliases of the settings that RedisBloom has too: its load arguments, and valkey-bloom's.
 const ALIASES: [(&str, &str); 6] = [
     ("ERROR_RATE", "bf-error-rate"),
     ("bloom-fp-rate", "bf-error-rate"),
@@ -29,7 +29,7 @@ const ALIASES: [(&str, &str); 6] = [
     ("bloom-expansion", "bf-expansion-factor"),
 ];
 
-/// valkey-bloom's that mean nothing here, and why.
+/// valkey-bloom's that have no effect here, and why.
 const IGNORED: [(&str, &str); 3] = [
     ("bloom-tightening-ratio", "layers are tightened as the rate of all of them demands"),
     ("bloom-use-random-seed", "every filter has a secret of its own"),
@@ -37,7 +37,7 @@ const IGNORED: [(&str, &str); 3] = [
 ];
 
 impl Arguments {
-    /// Read them, or tell what is wrong.
+    /// Parse them, or return what is wrong.
     pub fn parse(words: &[&[u8]]) -> Result<Arguments, String> {
         let mut arguments = Arguments {
             prefix: "bf".to_owned(),
@@ -46,7 +46,7 @@ impl Arguments {
             cuckoo: Cuckoo::ALL.map(|cuckoo| cuckoo.usual),
             notes: Vec::new(),
         };
-        // Programs that pack modules try them with one empty argument.
+        // Packaging tools try modules with one empty argument.
         let words = if *words == [&b""[..]] { &[] } else { words };
         let mut rest = words.iter();
         while let Some(word) = rest.next() {
@@ -66,7 +66,7 @@ impl Arguments {
 
     /// Whether there is such an argument, or what is wrong with its value.
     fn set(&mut self, word: &[u8], value: &[u8]) -> Result<bool, String> {
-        // Configurations may be given with the name of the module before them.
+        // Configurations may be given with the module's name as prefix.
         let name = [&b"mayhap."[..], b"bf."].iter().find_map(|module| word.strip_prefix(*module));
         let name = name.unwrap_or(word);
         let alias = ALIASES.iter().find(|(alias, _)| is(name, alias)).map(|(_, name)| *name);
@@ -78,9 +78,8 @@ impl Arguments {
         let cuckoo =
             |cuckoo: &Cuckoo| is(name, cuckoo.name) || legacy && cuckoo.name == "cf-max-expansions";
         if let Some(at) = Cuckoo::ALL.iter().position(cuckoo) {
-            // Whatever its value: it does nothing.
-            self.cuckoo[at] = Cuckoo::ALL[at].parse(value).unwrap_or(self.cuckoo[at]);
-            self.notes.push(Cuckoo::ALL[at].note());
+            self.cuckoo[at] = Cuckoo::ALL[at].parse(value)?;
+            self.notes.extend(Cuckoo::ALL[at].note());
             return Ok(true);
         }
         if let Some((name, why)) = IGNORED.iter().find(|(ignored, _)| is(name, ignored)) {
@@ -155,7 +154,8 @@ mod tests {
         assert_eq!(got.notes.len(), 3);
         assert!(got.notes.iter().all(|note| note.contains("no effect")), "{:?}", got.notes);
         assert_eq!(got.cuckoo, [4, 1024, 20, 1, 3]);
-        assert!(parse("cf-bucket-size much").is_ok(), "what does nothing cannot be wrong");
+        assert!(parse("cf-initial-size 2048").unwrap().notes.is_empty());
+        assert!(parse("cf-bucket-size much").unwrap_err().contains("[1, 255]"));
     }
 
     #[test]

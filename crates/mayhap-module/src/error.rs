@@ -1,52 +1,52 @@
-//! What a command answers when it cannot.
+//! Error replies.
 
-use mayhap::{MergeError, Refused, SpecError};
+use mayhap::{MergeError, SpecError, Unsupported};
 use mayhap_foreign::ForeignError;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Why a command was refused; nothing has changed then.
+/// Why a command failed; nothing has changed then.
 ///
 /// The texts of compatible commands are those of RedisBloom, because clients compare them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandError {
-    /// Too few or too many arguments: the server has its own words for it.
+    /// Wrong number of arguments: the server has its own message for it.
     Arity,
-    /// The whole line, its code included.
+    /// The whole line, including the error code.
     Text(Cow<'static, str>),
 }
 
 impl CommandError {
-    /// A key that holds no filter.
+    /// The key holds something else.
     pub const WRONG_TYPE: CommandError =
         CommandError::text("WRONGTYPE Operation against a key holding the wrong kind of value");
-    /// A filter that must be there.
+    /// The filter does not exist.
     pub const NOT_FOUND: CommandError = CommandError::text("ERR not found");
-    /// A filter that must not be there.
+    /// The filter exists already.
     pub const EXISTS: CommandError = CommandError::text("ERR item exists");
-    /// A filter that may not grow.
+    /// The filter is full and may not grow.
     pub const FULL: CommandError = CommandError::text("ERR non scaling filter is full");
-    /// A filter that cannot grow for want of memory; handlers tell more.
+    /// The filter cannot grow: out of memory; handlers add details.
     pub const NO_ROOM_TO_GROW: CommandError =
         CommandError::text("ERR problem inserting into filter");
-    /// A filter that cannot be made for want of memory; handlers tell more.
+    /// The filter cannot be created: out of memory; handlers add details.
     pub const NO_MEMORY: CommandError =
         CommandError::text("ERR Insufficient memory to create filter");
-    /// A dump that is none.
+    /// Not a valid dump.
     pub const BAD_DATA: CommandError = CommandError::text("ERR received bad data");
-    /// A filter whose chunks have not all come.
+    /// The filter is still loading.
     pub const LOADING: CommandError = CommandError::text(
         "ERR filter is still loading: BF.LOADCHUNK has not been given its last chunk",
     );
-    /// An option nobody knows.
+    /// An unknown option.
     pub const UNKNOWN_ARGUMENT: CommandError = CommandError::text("Unknown argument received");
 
-    /// The whole line, its code included.
+    /// The whole line, including the error code.
     pub const fn text(line: &'static str) -> CommandError {
         CommandError::Text(Cow::Borrowed(line))
     }
 
-    /// What happened, in our own words.
+    /// Mayhap's own message.
     pub fn said(what: impl fmt::Display) -> CommandError {
         CommandError::Text(format!("ERR {what}").into())
     }
@@ -78,8 +78,8 @@ impl From<MergeError> for CommandError {
     }
 }
 
-impl From<Refused> for CommandError {
-    fn from(error: Refused) -> CommandError {
+impl From<Unsupported> for CommandError {
+    fn from(error: Unsupported) -> CommandError {
         CommandError::said(error)
     }
 }

@@ -1,33 +1,34 @@
 //! What handlers see of the server.
 
+use crate::settings::CuckooSettings;
 use crate::{CommandError, Filter, KeyArg, Settings};
 use mayhap::Secret;
 
-/// What replicas and the append-only file are told.
+/// What goes to replicas and the append-only file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Replicate {
     /// The command as it came.
     Verbatim,
-    /// Another command: its name without the prefix, and its words.
+    /// Another command: its name, without the prefix or as `CF.…`, and its arguments.
     As(&'static str, Vec<Vec<u8>>),
 }
 
-/// A clock that is looked at only where the time matters: with most filters it does not, and on
-/// older servers asking costs as much as a lookup.
+/// A clock that is read only if the time matters: with most filters it does not, and on older
+/// servers reading it costs as much as a lookup.
 #[derive(Clone, Copy, Debug)]
 pub enum Clock {
-    /// Ask this for milliseconds since 1970.
-    Ask(fn() -> u64),
-    /// It stands.
-    At(u64),
+    /// Returns milliseconds since 1970.
+    Server(fn() -> u64),
+    /// A constant time.
+    Fixed(u64),
 }
 
 impl Clock {
     /// Milliseconds since 1970.
     pub fn ms(self) -> u64 {
         match self {
-            Clock::Ask(now_ms) => now_ms(),
-            Clock::At(ms) => ms,
+            Clock::Server(now_ms) => now_ms(),
+            Clock::Fixed(ms) => ms,
         }
     }
 }
@@ -36,14 +37,13 @@ impl Clock {
 ///
 /// The server implements it over its own keys, the tests over a map.
 pub trait Keyspace {
-    /// The filter at this key, to be asked. An error where something else is there.
+    /// The filter of this key, for lookups. An error if the key holds something else.
     fn read(&mut self, key: KeyArg<'_>) -> Result<Option<&Filter>, CommandError>;
 
-    /// The filter at this key, to be changed. Whoever changes it calls
-    /// [`changed`](Keyspace::changed).
+    /// The filter of this key, for changes, followed by [`changed`](Keyspace::changed).
     fn write(&mut self, key: KeyArg<'_>) -> Result<Option<&mut Filter>, CommandError>;
 
-    /// Put a filter where nothing is, to expire at this moment (ms since 1970) if any.
+    /// Store a filter under a key that does not exist, with an expiry (ms since 1970) if any.
     fn create(
         &mut self,
         key: KeyArg<'_>,
@@ -51,25 +51,30 @@ pub trait Keyspace {
         expires_ms: Option<i64>,
     ) -> Result<(), CommandError>;
 
-    /// Put a filter in the place of one that is there. When it expires does not change.
+    /// Replace a filter. Its expiry does not change.
     fn replace(&mut self, key: KeyArg<'_>, filter: Filter) -> Result<(), CommandError>;
 
-    /// The filter was changed: wake those who watch it, tell `event` to those who listen, and
-    /// replicas what to do. Several calls in one command are replicated as one transaction.
+    /// The filter was changed: signal watchers, publish `event`, and replicate. Several calls in
+    /// one command are replicated as one transaction.
     fn changed(&mut self, key: KeyArg<'_>, event: &'static str, replicate: Replicate);
 
-    /// What the operator has set.
+    /// The operator's settings.
     fn settings(&self) -> Settings;
+
+    /// What filters of `CF.*` are made like when a command does not say.
+    fn cuckoo_settings(&self) -> CuckooSettings {
+        CuckooSettings::default()
+    }
 
     /// The time. On servers that keep one it does not move while a command, script or transaction
     /// runs.
     fn clock(&self) -> Clock;
 
-    /// Sixteen bytes that nobody can guess.
+    /// Sixteen random bytes.
     fn secret(&mut self) -> Secret;
 
-    /// How many bytes a filter may have more than it has, given what it has: the operator's limit
-    /// and the memory of the server. No limit for what a primary or the append-only file says.
+    /// How many bytes a filter may grow by, given its size: the operator's limit and the memory of
+    /// the server. No limit for what a primary or the append-only file says.
     fn room_bytes(&mut self, has: u64) -> u64;
 }
 

@@ -1,7 +1,7 @@
 //! Mayhap inside Redis and Valkey.
 //!
-//! A server loads this crate as a library (`--loadmodule libmayhap_module.so`) and then knows the
-//! `BF.*` commands. `docs/REDIS.md` tells users how; `docs/COMMANDS.md` is printed from
+//! A server loads this crate as a library (`--loadmodule libmayhap_module.so`) and then has the
+//! `BF.*` commands. `docs/REDIS.md` is the manual; `docs/COMMANDS.md` is generated from
 //! [`table::COMMANDS`].
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! What `INFO mayhap` counts, since the server was started.
+//! The counters of `INFO mayhap`, since the server was started.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -36,14 +36,14 @@ impl Stats {
         ]
     }
 
-    /// Items were asked for: so many may be in, so many are not.
+    /// Lookups: this many hits and misses.
     #[inline]
-    pub fn asked(&self, hits: u64, misses: u64) {
+    pub fn record_lookups(&self, hits: u64, misses: u64) {
         bump(&self.hits, hits);
         bump(&self.misses, misses);
     }
 
-    /// Items were added: so many were new, so many known.
+    /// Items were added: this many were new or known.
     #[inline]
     pub fn added(&self, new: u64, known: u64) {
         bump(&self.added, new);
@@ -51,35 +51,35 @@ impl Stats {
     }
 }
 
-/// Commands run one after another, so this needs no locked addition, which would cost as much as
+/// Commands run one after another, so this needs no atomic addition, which would cost as much as
 /// the lookup itself.
 #[inline]
 fn bump(counter: &AtomicU64, by: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(by), Relaxed);
 }
 
-/// A filter's share of the counters, given back when it goes.
+/// A filter's share of the counters, subtracted when it is dropped.
 #[derive(Debug)]
-pub struct Share {
+pub struct MemoryShare {
     bytes: u64,
 }
 
-impl Share {
-    /// One filter more.
-    pub fn of(bytes: u64) -> Share {
+impl MemoryShare {
+    /// One more filter.
+    pub fn of(bytes: u64) -> MemoryShare {
         STATS.filters.fetch_add(1, Relaxed);
         STATS.bytes.fetch_add(bytes, Relaxed);
-        Share { bytes }
+        MemoryShare { bytes }
     }
 
-    /// It has so many bytes now.
+    /// Its current bytes.
     pub fn set(&mut self, bytes: u64) {
         STATS.bytes.fetch_add(bytes.wrapping_sub(self.bytes), Relaxed);
         self.bytes = bytes;
     }
 }
 
-impl Drop for Share {
+impl Drop for MemoryShare {
     fn drop(&mut self) {
         STATS.filters.fetch_sub(1, Relaxed);
         STATS.bytes.fetch_sub(self.bytes, Relaxed);

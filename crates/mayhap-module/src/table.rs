@@ -1,12 +1,16 @@
-//! Every command, one row each. Arity, key positions, flags, `COMMAND DOCS` and
-//! `docs/COMMANDS.md` are read from here; a fact is written nowhere else.
+//! Every command, one row each. Arity, key positions, flags, `COMMAND DOCS` and `docs/COMMANDS.md`
+//! are generated from here.
+
+mod cuckoo;
+
+pub use cuckoo::CUCKOO;
 
 use crate::args::is;
-use crate::handlers::{add, ask, create, debug, info, merge, remove, shard, transfer, unseen};
+use crate::handlers::{add, create, debug, info, merge, query, remove, shard, transfer, unseen};
 use crate::{Args, CommandError, Keyspace, Reply};
 use std::fmt::Write;
 
-/// What does a command.
+/// The function of a command.
 pub type Handler = for<'a> fn(&mut dyn Keyspace, &Args<'a>) -> Result<Reply<'a>, CommandError>;
 
 /// One command.
@@ -16,16 +20,25 @@ pub struct Command {
     pub name: &'static str,
     /// Its arguments in order.
     pub args: &'static [Arg],
-    /// What the server must know about it.
+    /// Its flags.
     pub flags: &'static [Flag],
-    /// What it costs.
+    /// Its complexity.
     pub cost: &'static str,
     /// What it does.
     pub about: &'static str,
-    /// Where the command comes from.
+    /// The origin of the command.
     pub origin: Origin,
-    /// What does it.
+    /// Its handler.
     pub run: Handler,
+}
+
+/// Two families of commands, each with filters of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// `BF.*`: [`COMMANDS`].
+    Bloom,
+    /// `CF.*`: [`CUCKOO`].
+    Cuckoo,
 }
 
 /// An argument.
@@ -39,15 +52,15 @@ pub enum Arg {
     One(&'static str, Value),
     /// One or more items.
     Items,
-    /// A word that must be there.
+    /// A required word.
     Word(&'static str),
-    /// A word that may be there.
+    /// An optional word.
     Flag(&'static str),
-    /// A last word that may be there; without it the command only reads.
+    /// An optional last word; without it the command only reads.
     WriteFlag(&'static str),
-    /// A word with a value that may be there.
+    /// An optional word with a value.
     Option(&'static str, &'static str, Value),
-    /// One of several words, or none.
+    /// One of several optional words.
     OneOf(&'static str, &'static [&'static str]),
 }
 
@@ -62,12 +75,12 @@ pub enum Value {
     Double,
 }
 
-/// What the server must know about a command.
+/// A command flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flag {
     /// It may change the key.
     Write,
-    /// It needs memory, and is refused where the server has none.
+    /// It needs memory, and is rejected if the server has none.
     DenyOom,
     /// It changes nothing.
     ReadOnly,
@@ -76,7 +89,7 @@ pub enum Flag {
 }
 
 impl Flag {
-    /// As the server spells it.
+    /// The server's name of it.
     pub const fn name(self) -> &'static str {
         match self {
             Flag::Write => "write",
@@ -87,7 +100,7 @@ impl Flag {
     }
 }
 
-/// What a command does with a key: what ACL rules such as `%R~*` and `%W~*` are about.
+/// What a command does with a key, for ACL rules such as `%R~*` and `%W~*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Reads it.
@@ -100,12 +113,12 @@ pub enum Access {
     ReadWrite,
 }
 
-/// Where a command comes from.
+/// The origin of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// RedisBloom has it too.
     Compatible,
-    /// Ours.
+    /// Only Mayhap has it.
     Ours,
 }
 
@@ -115,7 +128,7 @@ const READS: &[Flag] = &[Flag::ReadOnly, Flag::Fast];
 
 const EXPANSION: Arg = Arg::Option("EXPANSION", "expansion", Value::Integer);
 const NONSCALING: Arg = Arg::Flag("NONSCALING");
-const KIND: Arg = Arg::Option("KIND", "blocked|classic|counting|windowed", Value::Text);
+const KIND: Arg = Arg::Option("KIND", "blocked|classic|quotient|windowed", Value::Text);
 const WINDOW: Arg = Arg::Option("WINDOW", "seconds", Value::Double);
 const LAST: Arg = Arg::Option("LAST", "items", Value::Integer);
 const GENERATIONS: Arg = Arg::Option("GENERATIONS", "generations", Value::Integer);
@@ -146,7 +159,7 @@ pub const COMMANDS: &[Command] = &[
         ],
         flags: WRITES,
         cost: "O(1), and zeroed memory for the capacity",
-        about: "Create an empty filter for this many items at this rate of false positives.",
+        about: "Create an empty filter for this many items at this false-positive rate.",
         origin: Origin::Compatible,
         run: create::reserve,
     },
@@ -193,7 +206,7 @@ pub const COMMANDS: &[Command] = &[
         ],
         flags: WRITES,
         cost: "O(n·l), n = items, l = layers",
-        about: "Add items, creating the filter as the options say where there is none.",
+        about: "Add items; the filter is created with the options if it does not exist.",
         origin: Origin::Compatible,
         run: add::insert,
     },
@@ -204,7 +217,7 @@ pub const COMMANDS: &[Command] = &[
         cost: "O(l), l = layers: one cache line each",
         about: "Whether the item may be in: 0 is certain.",
         origin: Origin::Compatible,
-        run: ask::exists,
+        run: query::exists,
     },
     Command {
         name: "MEXISTS",
@@ -213,7 +226,7 @@ pub const COMMANDS: &[Command] = &[
         cost: "O(n·l), n = items, l = layers",
         about: "Whether each of the items may be in: 0 is certain.",
         origin: Origin::Compatible,
-        run: ask::mexists,
+        run: query::mexists,
     },
     Command {
         name: "INFO",
@@ -223,7 +236,7 @@ pub const COMMANDS: &[Command] = &[
         ],
         flags: READS,
         cost: "O(l), l = layers; FULL reads every bit",
-        about: "What the filter is, and with FULL how it stands: kind, rate asked for, rate now.",
+        about: "Facts about the filter; with FULL also kind, target and current false-positive rate.",
         origin: Origin::Compatible,
         run: info::info,
     },
@@ -232,7 +245,7 @@ pub const COMMANDS: &[Command] = &[
         args: &[KEY],
         flags: READS,
         cost: "O(l), l = layers",
-        about: "How many items were counted in; 0 where there is no filter.",
+        about: "The number of items; 0 if there is no filter.",
         origin: Origin::Compatible,
         run: info::card,
     },
@@ -241,7 +254,7 @@ pub const COMMANDS: &[Command] = &[
         args: &[KEY],
         flags: READS,
         cost: "O(l), l = layers",
-        about: "The items counted in, and a line for each layer: bytes, bits, hashes, capacity, items, rate.",
+        about: "The number of items, and a line for each layer: bytes, bits, hashes, capacity, items, rate.",
         origin: Origin::Compatible,
         run: debug::debug,
     },
@@ -249,8 +262,8 @@ pub const COMMANDS: &[Command] = &[
         name: "SCANDUMP",
         args: &[KEY, Arg::One("iterator", Value::Integer)],
         flags: &[Flag::ReadOnly],
-        cost: "O(b), b = bytes of the chunk; the last one sums the whole filter",
-        about: "The next piece of a dump and the iterator to go on with; begin at 0, end at 0.",
+        cost: "O(b), b = bytes of the chunk; the last one computes the checksums of the whole filter",
+        about: "The next chunk of a dump and the next iterator; begin at 0, end at 0.",
         origin: Origin::Compatible,
         run: transfer::scandump,
     },
@@ -258,8 +271,8 @@ pub const COMMANDS: &[Command] = &[
         name: "LOADCHUNK",
         args: &[KEY, Arg::One("iterator", Value::Integer), Arg::One("data", Value::Text)],
         flags: WRITES,
-        cost: "O(b), b = bytes of the chunk; the last one checks the whole dump",
-        about: "Load a piece of a dump, RedisBloom's or ours, with the iterator it came with.",
+        cost: "O(b), b = bytes of the chunk; the last one verifies the whole dump",
+        about: "Load a chunk of a dump, RedisBloom's or Mayhap's, with its iterator.",
         origin: Origin::Compatible,
         run: transfer::loadchunk,
     },
@@ -268,7 +281,7 @@ pub const COMMANDS: &[Command] = &[
         args: &[KEY, Arg::Items],
         flags: FREES,
         cost: "O(n), n = items",
-        about: "Give items up that were added to a counting filter. For each 1, or 0 if it was certainly not in.",
+        about: "Remove items that were added to a quotient filter. For each 1, or 0 if it was certainly not in.",
         origin: Origin::Ours,
         run: remove::del,
     },
@@ -277,7 +290,7 @@ pub const COMMANDS: &[Command] = &[
         args: &[KEY],
         flags: FREES,
         cost: "O(b), b = bytes of the filter",
-        about: "Forget all items; the filter stays.",
+        about: "Remove all items; the filter stays.",
         origin: Origin::Ours,
         run: create::clear,
     },
@@ -286,7 +299,7 @@ pub const COMMANDS: &[Command] = &[
         args: &[Arg::Key("destination"), Arg::Keys("source"), Arg::Flag("LAYERS")],
         flags: WRITES,
         cost: "O(b), b = bytes of all filters",
-        about: "Take in what other filters hold: those of one geometry bit by bit, others with LAYERS side by side.",
+        about: "Add everything other filters hold: those of one geometry bit by bit, others with LAYERS side by side.",
         origin: Origin::Ours,
         run: merge::merge,
     },
@@ -297,14 +310,14 @@ pub const COMMANDS: &[Command] = &[
         cost: "O(f·n·l), f = filters, n = items, l = layers",
         about: "Whether each of the items may be in any of the filters: 0 is certain.",
         origin: Origin::Ours,
-        run: ask::mexists_any,
+        run: query::mexists_any,
     },
     Command {
         name: "UNSEEN",
         args: &[KEY, Arg::Items, Arg::WriteFlag("MARK")],
         flags: WRITES,
         cost: "O(n·l), n = items, l = layers",
-        about: "Those of the items that are certainly not in; with MARK they are added in the same step.",
+        about: "The items that are certainly not in; with MARK they are also added, atomically.",
         origin: Origin::Ours,
         run: unseen::unseen,
     },
@@ -322,7 +335,7 @@ pub const COMMANDS: &[Command] = &[
         args: &[KEY, IDENTITY],
         flags: FREES,
         cost: "O(1)",
-        about: "Mark a filter as one shard of a larger one. BADSHARD where it is another already; BF.CLEAR takes the mark away.",
+        about: "Mark a filter as one shard of a larger one. BADSHARD if it is another already; BF.CLEAR removes the mark.",
         origin: Origin::Ours,
         run: shard::shard_id,
     },
@@ -331,7 +344,7 @@ pub const COMMANDS: &[Command] = &[
         args: &[KEY, IDENTITY, Arg::Items],
         flags: WRITES,
         cost: "O(n·l), n = items, l = layers",
-        about: "As BF.MADD, if the key holds this shard: else BADSHARD, and nothing is added or made.",
+        about: "As BF.MADD, if the key holds this shard: else BADSHARD, and nothing is added or created.",
         origin: Origin::Ours,
         run: shard::madd,
     },
@@ -340,20 +353,20 @@ pub const COMMANDS: &[Command] = &[
         args: &[KEY, IDENTITY, Arg::Items],
         flags: READS,
         cost: "O(n·l), n = items, l = layers",
-        about: "As BF.MEXISTS, if the key holds this shard: else BADSHARD. A key that is missing is an error, not a no.",
+        about: "As BF.MEXISTS, if the key holds this shard: else BADSHARD. A missing key is an error, not a no.",
         origin: Origin::Ours,
         run: shard::mexists,
     },
 ];
 
 impl Command {
-    /// As the server counts: the command's name included, negative for "at least".
+    /// As the server counts: including the command's name, negative for "at least".
     pub const fn arity(&self) -> i32 {
         let (least, most) = self.words();
         if least == most { least as i32 } else { -(least as i32) }
     }
 
-    /// The fewest and the most words it has, its name included.
+    /// The minimum and maximum number of arguments, including the name.
     pub const fn words(&self) -> (usize, usize) {
         let (mut least, mut more, mut at) = (1, Some(0), 0);
         while at < self.args.len() {
@@ -374,7 +387,7 @@ impl Command {
         }
     }
 
-    /// Whether a command of so many words, its name included, has them all.
+    /// Whether this number of arguments, including the name, is valid.
     #[inline]
     pub const fn takes(&self, words: usize) -> bool {
         let (least, most) = self.words();
@@ -382,7 +395,7 @@ impl Command {
     }
 
     /// Whether only the command itself can tell where its keys end, or what it does with them.
-    /// Elsewhere there is one, which comes first.
+    /// Otherwise there is one, which comes first.
     pub const fn must_be_asked(&self) -> bool {
         let mut at = 0;
         while at < self.args.len() {
@@ -394,10 +407,10 @@ impl Command {
         false
     }
 
-    /// Where its keys are in this very command.
+    /// The positions of the keys in this very command.
     pub fn key_places(&self, args: &Args<'_>) -> std::ops::Range<usize> {
         match self.args {
-            [Arg::Keys(_), ..] => 1..ask::keys_and_items(args).map_or(1, |(count, _)| count + 1),
+            [Arg::Keys(_), ..] => 1..query::keys_and_items(args).map_or(1, |(count, _)| count + 1),
             [Arg::Key(_), Arg::Keys(_), Arg::Flag(word)] => {
                 let last = args.count().saturating_sub(1);
                 let ends = args.count() > 3 && is(args.word(last), word);
@@ -418,11 +431,11 @@ impl Command {
         }
     }
 
-    /// What this very command does with the key at this place.
+    /// What this very command does with the key at this index.
     pub fn access_at(&self, place: usize, args: &Args<'_>) -> Access {
         let last = args.count().saturating_sub(1);
         match (self.args.get(place - 1), self.write_flag()) {
-            // As the handler has it: the word is a flag only after a key and an item.
+            // As in the handler: the word is a flag only after a key and an item.
             (Some(Arg::Key(_)), Some(word)) if last < 3 || !is(args.word(last), word) => {
                 Access::Read
             }
@@ -453,7 +466,7 @@ impl Command {
         words.join(" ")
     }
 
-    /// How it is called, after its name.
+    /// Its syntax, after its name.
     pub fn usage(&self) -> String {
         let words = self.args.iter().map(|arg| match arg {
             Arg::Key(name) | Arg::One(name, _) => (*name).to_owned(),
@@ -475,14 +488,18 @@ pub fn commands_page() -> String {
         `MAYHAP_WRITE_DOCS=1 cargo test -p mayhap-module --lib commands_page`; a test fails where the two\n\
         differ. What the options mean, and what differs from RedisBloom: [REDIS.md](REDIS.md).\n"
         .to_owned();
-    for (title, origin) in [("As in RedisBloom", Origin::Compatible), ("Ours", Origin::Ours)] {
+    for (title, family, commands, origin) in [
+        ("As in RedisBloom", "BF", COMMANDS, Origin::Compatible),
+        ("Ours", "BF", COMMANDS, Origin::Ours),
+        ("Items that can be deleted, as in RedisBloom", "CF", CUCKOO, Origin::Compatible),
+    ] {
         _ = write!(page, "\n## {title}\n");
-        for command in COMMANDS.iter().filter(|command| command.origin == origin) {
+        for command in commands.iter().filter(|command| command.origin == origin) {
             let Command { name, cost, about, .. } = command;
             let (usage, flags) = (command.usage(), command.flag_words());
             _ = write!(
                 page,
-                "\n### BF.{name}\n\n```text\nBF.{name} {usage}\n```\n\n{about}\n\n\
+                "\n### {family}.{name}\n\n```text\n{family}.{name} {usage}\n```\n\n{about}\n\n\
                  Cost: {cost}. Flags: {flags}.\n"
             );
         }

@@ -1,11 +1,11 @@
-//! Where a server or a cluster is, who logs in there, and how long a call may take.
+//! The address of a server or cluster: nodes, logins, TLS files and the timeout of a call.
 
 use crate::LinkError;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where a server or a cluster is, and how long a call to it may take.
+/// The address of a server or cluster, and how long a call to it may take.
 ///
 /// ```
 /// use mayhap_redis::Address;
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// ```
 #[derive(Clone)]
 pub struct Address {
-    /// Without logins: what people may see.
+    /// Without logins: safe to show.
     name: String,
     seeds: Vec<Seed>,
     db: i64,
@@ -35,39 +35,39 @@ struct Seed {
     login: Login,
 }
 
-/// Where a node listens. A Unix socket has its path as host, and port 0.
+/// Host and port of a node. A Unix socket has its path as host, and port 0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Node {
     pub host: String,
     pub port: u16,
 }
 
-/// Who logs in. Never printed.
+/// User name and password. Never printed.
 #[derive(Clone, Default)]
 pub(crate) struct Login {
     pub user: Option<String>,
     pub password: Option<String>,
 }
 
-/// Files in PEM, for servers behind TLS.
+/// PEM files, for servers behind TLS.
 #[derive(Clone, Default)]
 pub(crate) struct Certificates {
-    /// Whom to trust; without it whom the system trusts.
+    /// The trusted certificate authority; the system's when absent.
     pub authority: Option<PathBuf>,
-    /// Who we are, for servers that ask their clients (`tls-auth-clients yes`), and its key.
+    /// The client certificate, for servers that ask for one (`tls-auth-clients yes`), and its key.
     pub client: Option<(PathBuf, PathBuf)>,
 }
 
 const NEED: &str = "try redis://host:6379/0, rediss://… for TLS, redis+cluster://host:6379,host2:6379, or redis+unix:///path";
 
 impl Address {
-    /// Read a URL. What its query says that is not about connecting is handed back, decoded.
+    /// Parse a URL. Query parameters that are not about the connection are returned, decoded.
     ///
-    /// Ours are `cluster=true` (as the scheme `redis+cluster`), `timeout=SECONDS`, which is how
-    /// long a call may take in all, and for TLS the files `cacert=`, `cert=` and `key=`.
+    /// Known are `cluster=true` (same as the scheme `redis+cluster`), `timeout=SECONDS`, the limit
+    /// for a whole call, and for TLS the files `cacert=`, `cert=` and `key=`.
     ///
-    /// Of a cluster's nodes each may have a login of its own, `a:b@host1:1,c:d@host2:2`; those
-    /// without one, and those that the cluster tells of, use the first.
+    /// Each node of a cluster may have its own login, `a:b@host1:1,c:d@host2:2`; nodes without one,
+    /// and nodes that the cluster reports, use the first.
     pub fn parse(url: &str) -> Result<(Address, Vec<(String, String)>), LinkError> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let (scheme, rest) = base.split_once("://").unwrap_or(("", base));
@@ -116,29 +116,29 @@ impl Address {
         Ok((Address { name, seeds, db, cluster, tls, certificates, timeout }, others))
     }
 
-    /// Whether it is a cluster.
+    /// Whether it is the address of a cluster.
     pub fn is_cluster(&self) -> bool {
         self.cluster
     }
 
-    /// So long may a call take in all: connecting, asking, and asking again where that helps.
+    /// The limit for a whole call: connecting, sending, and retries.
     pub fn with_timeout(self, timeout: Duration) -> Address {
         Address { timeout: Some(timeout), ..self }
     }
 
-    /// Trust the certificates that this authority, a file in PEM, has signed, and nobody else's.
+    /// Trust only certificates signed by this authority (a PEM file).
     pub fn with_authority(mut self, authority: &Path) -> Address {
         self.certificates.authority = Some(authority.to_owned());
         self
     }
 
-    /// Show servers this certificate, a file in PEM, and prove it by the key in another.
+    /// Authenticate with this client certificate and its private key (PEM files).
     pub fn with_certificate(mut self, certificate: &Path, key: &Path) -> Address {
         self.certificates.client = Some((certificate.to_owned(), key.to_owned()));
         self
     }
 
-    /// How long a call may take, if anybody said so.
+    /// The limit for a call, if one was set.
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout
     }
@@ -160,13 +160,13 @@ impl Address {
         self.seeds.iter().map(|seed| &seed.node)
     }
 
-    /// The login for a node: its own, or the first there is.
+    /// The login for a node: its own, or the first one of the address.
     pub(crate) fn login(&self, node: &Node) -> &Login {
         let own = self.seeds.iter().find(|seed| seed.node == *node);
         &own.unwrap_or(&self.seeds[0]).login
     }
 
-    /// A node for people.
+    /// Host and port of a node, as shown in messages.
     pub(crate) fn node_name(&self, node: &Node) -> String {
         if self.cluster { node.to_string() } else { self.name.clone() }
     }
@@ -204,7 +204,7 @@ fn seconds(value: &str) -> Result<Duration, LinkError> {
     }
 }
 
-/// The nodes and the database; nothing if it cannot be read.
+/// The nodes and the database; `None` if the text cannot be parsed.
 fn seeds(plain: &str, rest: &str) -> Option<(Vec<Seed>, i64)> {
     if plain == "unix" {
         return Some((vec![seed("unix", "", rest, "")?.0], 0));
@@ -214,7 +214,7 @@ fn seeds(plain: &str, rest: &str) -> Option<(Vec<Seed>, i64)> {
         Some(at) => rest.split_at(after_logins + at),
         None => (rest, ""),
     };
-    // One login may have commas in it; where there are more, a comma ends a node.
+    // A single login may contain commas; with several logins a comma separates nodes.
     let (shared, parts): (&str, Vec<&str>) = match hosts.split_once('@') {
         Some((login, hosts)) if !hosts.contains('@') => (login, hosts.split(',').collect()),
         _ => ("", hosts.split(',').collect()),
@@ -235,7 +235,7 @@ fn seeds(plain: &str, rest: &str) -> Option<(Vec<Seed>, i64)> {
     (!seeds.is_empty()).then_some((seeds, db))
 }
 
-/// One node, as the client's own parser reads it.
+/// One node, parsed by the `redis` crate.
 fn seed(plain: &str, login: &str, host: &str, path: &str) -> Option<(Seed, i64)> {
     use redis::IntoConnectionInfo;
     let at = if login.is_empty() { "" } else { "@" };
@@ -251,7 +251,7 @@ fn seed(plain: &str, login: &str, host: &str, path: &str) -> Option<(Seed, i64)>
     Some((Seed { node, login }, settings.db()))
 }
 
-/// The address for people.
+/// The address as shown in messages.
 fn name(scheme: &str, seeds: &[Seed], db: i64) -> String {
     let nodes: Vec<String> = seeds.iter().map(|seed| seed.node.to_string()).collect();
     let db = if db == 0 { String::new() } else { format!("/{db}") };
@@ -274,7 +274,7 @@ pub fn redacted(text: &str) -> String {
     };
     match rest.rsplit_once('@') {
         Some((_, host)) => format!("{scheme}{host}"),
-        // Without a host it may be all login: `user:password`.
+        // Without a host it may be only a login: `user:password`.
         None if !scheme.is_empty() && rest.split(',').any(|part| !is_host(part)) => {
             format!("{scheme}…")
         }
@@ -282,7 +282,7 @@ pub fn redacted(text: &str) -> String {
     }
 }
 
-/// Whether what stands after the last colon is a port, or there is no colon.
+/// Whether the text after the last colon is a port, or there is no colon.
 fn is_host(part: &str) -> bool {
     let authority = part.split('/').next().unwrap_or_default();
     match authority.rsplit_once(':') {
@@ -293,7 +293,7 @@ fn is_host(part: &str) -> bool {
     }
 }
 
-/// `%41` and `+` as in queries.
+/// Percent-decoding of query strings: `%41` and `+`.
 fn decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let (mut out, mut at) = (vec![], 0);

@@ -1,14 +1,15 @@
-//! The client for async programs: one connection to each node, which any number of tasks share.
+//! The async client: one multiplexed connection per node, shared by any number of tasks.
 //!
-//! The same rules as in `router.rs`: they are in `batch.rs`. What waits for replicas has a
-//! connection of its own meanwhile, since a server that waits answers nobody else on it.
+//! It follows the same rules as `router.rs`; they are in `batch.rs`. A request that waits for
+//! replicas gets a connection of its own, because a server that waits answers nothing else on that
+//! connection.
 
 use crate::address::Node;
-use crate::batch::{Batch, Parcel, Replies, RequestOptions, Step};
+use crate::batch::{Batch, NodeRequests, Replies, RequestOptions, Step};
+use crate::connection::{diagnosed, hello, misread, welcome};
 use crate::request::{Reply, Request};
 use crate::router::options;
 use crate::topology::{Known, Topology, locked, share, worse};
-use crate::wire::{diagnosed, hello, misread, welcome};
 use crate::{Address, LinkError};
 use futures_util::future::join_all;
 use redis::aio::MultiplexedConnection;
@@ -23,13 +24,13 @@ use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
 use tokio::task::AbortHandle;
 
-/// Connections that have waited for replicas and are kept, of each node.
+/// Idle connections kept per node for requests that wait for replicas.
 const KEPT: usize = 64;
 
-/// A client for async programs, on Tokio: of one server, or of a cluster.
+/// An async client on Tokio, for one server or a cluster.
 ///
-/// Cheap to clone; all clones share their connections. A call ends when its time is over: what the
-/// address says (`timeout=`), or five seconds.
+/// Cheap to clone; all clones share their connections. A call ends at its deadline: `timeout=` of
+/// the address, or five seconds.
 #[derive(Clone)]
 pub struct AsyncRouter(Arc<Inner>);
 
@@ -47,7 +48,7 @@ struct Connection {
 }
 
 impl AsyncRouter {
-    /// Nothing is connected before the first question.
+    /// Connects when the first request is sent.
     pub fn new(address: Address) -> AsyncRouter {
         AsyncRouter(Arc::new(Inner {
             address,
@@ -57,39 +58,39 @@ impl AsyncRouter {
         }))
     }
 
-    /// Where it asks.
+    /// The address of the server or cluster.
     pub fn address(&self) -> &Address {
         &self.0.address
     }
 
-    /// How most batches are asked: in the time there is, and again where a connection is lost.
-    pub fn how(&self) -> RequestOptions {
+    /// The default options: the address's timeout, and a retry after a lost connection.
+    pub fn options(&self) -> RequestOptions {
         options(&self.0.address, Duration::ZERO)
     }
 
-    /// Ask all of this; the answers come in the same order.
+    /// Send a batch; the replies come in the same order.
     ///
-    /// After [`LinkError::Away`] it is not known what was done.
-    pub async fn ask(
+    /// After [`LinkError::Unreachable`] it is not known whether the requests were executed.
+    pub async fn send(
         &self,
         requests: &[Request],
-        how: RequestOptions,
+        options: RequestOptions,
     ) -> Result<Vec<Reply>, LinkError> {
-        let Replies { replies, unacknowledged } = self.call(requests, how).await?;
+        let Replies { replies, unacknowledged } = self.call(requests, options).await?;
         unacknowledged.map_or(Ok(replies), Err)
     }
 
-    /// The same, where an answer is of use also if too few replicas have acknowledged it.
+    /// Like `send`, but returns the replies even if too few replicas have acknowledged.
     pub async fn call(
         &self,
         requests: &[Request],
-        how: RequestOptions,
+        options: RequestOptions,
     ) -> Result<Replies, LinkError> {
         if requests.is_empty() {
             return Ok(Replies::default());
         }
         let inner = &self.0;
-        let mut batch = Batch::new(&inner.address, requests, how);
+        let mut batch = Batch::new(&inner.address, requests, options);
         loop {
             let topology = match inner.topology(batch.until()).await {
                 Ok(topology) => {
@@ -114,7 +115,7 @@ impl AsyncRouter {
     }
 }
 
-/// How far a parcel came.
+/// How far the requests for one node got.
 enum Sent {
     Heard(Vec<Value>),
     Unsent(LinkError),
@@ -122,35 +123,41 @@ enum Sent {
 }
 
 impl Inner {
-    /// Send what has no answer yet, to all nodes at once, and hear the answers.
+    /// Send the unanswered requests to all nodes concurrently and collect the replies.
     async fn round(&self, topology: &Topology, batch: &mut Batch<'_>) {
         let (until, waits) = (batch.attempt_until(), batch.waits());
-        let parcels = batch.parcels(topology);
+        let node_requests = batch.node_requests(topology);
         let sent = {
             let batch = &*batch;
-            join_all(parcels.iter().map(|parcel| async move {
-                let pipe = batch.pipeline(parcel);
-                self.send(parcel, &pipe, until, waits).await
+            join_all(node_requests.iter().map(|requests| async move {
+                let pipe = batch.pipeline(requests);
+                self.send(requests, &pipe, until, waits).await
             }))
             .await
         };
-        for (parcel, sent) in parcels.iter().zip(sent) {
+        for (requests, sent) in node_requests.iter().zip(sent) {
             match sent {
-                Sent::Heard(values) => batch.heard(parcel, values),
+                Sent::Heard(values) => batch.received(requests, values),
                 Sent::Unsent(error) => batch.unsent(error, self.known.is_reached()),
                 Sent::Lost(error) => batch.lost(error, self.known.is_reached()),
             }
         }
     }
 
-    async fn send(&self, parcel: &Parcel, pipe: &Pipeline, until: Instant, waits: bool) -> Sent {
-        let node = &parcel.node;
+    async fn send(
+        &self,
+        requests: &NodeRequests,
+        pipe: &Pipeline,
+        until: Instant,
+        waits: bool,
+    ) -> Sent {
+        let node = &requests.node;
         if !waits {
             let (cell, mut connection) = match self.shared(node, until).await {
                 Ok(shared) => shared,
                 Err(error) => return Sent::Unsent(error),
             };
-            let replies = parcel.replies();
+            let replies = requests.replies();
             let sending = connection.connection.send_packed_commands(pipe, 0, replies);
             return match self.timely(node, until, sending).await {
                 Ok(values) => Sent::Heard(values),
@@ -168,7 +175,7 @@ impl Inner {
                 Err(error) => return Sent::Unsent(error),
             },
         };
-        let sending = connection.connection.send_packed_commands(pipe, 0, parcel.replies());
+        let sending = connection.connection.send_packed_commands(pipe, 0, requests.replies());
         match self.timely(node, until, sending).await {
             Ok(values) => {
                 let mut waited = locked(&self.waited);
@@ -182,7 +189,7 @@ impl Inner {
         }
     }
 
-    /// The connection that all share, made by whoever needs it first.
+    /// The shared connection of a node, opened by the first caller.
     async fn shared(
         &self,
         node: &Node,
@@ -197,12 +204,12 @@ impl Inner {
             if !connection.driver.is_finished() {
                 return Ok((cell, connection));
             }
-            // Closed while nobody asked, so that nothing is lost with it.
+            // Closed while idle: no request was lost with it.
             self.without(node, &cell);
         }
     }
 
-    /// This connection is of no use any more; one that others have made since stays.
+    /// Drop this connection; one that another task has opened since is kept.
     fn without(&self, node: &Node, old: &Arc<OnceCell<Connection>>) {
         let mut shared = locked(&self.shared);
         if shared.get(node).is_some_and(|now| Arc::ptr_eq(now, old)) {
@@ -210,7 +217,7 @@ impl Inner {
         }
     }
 
-    /// What comes before the deadline. A node that answers is known to.
+    /// The result, if it comes before the deadline. Also records that the node answers.
     async fn timely<T>(
         &self,
         node: &Node,
@@ -229,7 +236,8 @@ impl Inner {
         Err(self.lost(node, error, until).await)
     }
 
-    /// A node is lost. If nobody ever answered there may be something to mend.
+    /// A node could not be reached. If it never answered, find out whether the configuration is
+    /// wrong.
     async fn lost(&self, node: &Node, error: LinkError, until: Instant) -> LinkError {
         self.known.silent(node);
         if self.known.is_reached() || !error.is_of_the_moment() {
@@ -240,7 +248,7 @@ impl Inner {
         diagnosing.await.ok().flatten().unwrap_or(error)
     }
 
-    /// Connect and log in.
+    /// Connect and authenticate.
     async fn open(&self, node: &Node, until: Instant) -> Result<Connection, LinkError> {
         let opened = tokio::time::timeout_at(until.into(), self.connect(node, until)).await;
         let late = || LinkError::too_late(&self.address.node_name(node), None);
@@ -291,7 +299,7 @@ impl Inner {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let quiet = RedisConnectionInfo::default().set_skip_set_lib_name();
-        // The deadline is the call's, not the connection's.
+        // The deadline belongs to the call, not to the connection.
         let config = AsyncConnectionConfig::new().set_response_timeout(None);
         let (connection, driver) = MultiplexedConnection::new_with_config(&quiet, stream, config)
             .await
@@ -300,7 +308,7 @@ impl Inner {
         Ok(Connection { connection, driver })
     }
 
-    /// Who has which slots, as the first node says that answers.
+    /// The slot map, from the first node that answers.
     async fn topology(&self, until: Instant) -> Result<Arc<Topology>, LinkError> {
         if let Some(topology) = self.known.topology() {
             return Ok(topology);

@@ -1,5 +1,5 @@
-//! One call on its way: what has an answer, what goes where next, and when to give up. No socket
-//! here: `router.rs` and `async_router.rs` send and receive.
+//! The state of one call: which requests are answered, where each goes next, retries with backoff,
+//! and when to give up. No I/O here: `router.rs` and `async_router.rs` send and receive.
 
 use crate::address::Node;
 use crate::request::Reply;
@@ -9,62 +9,62 @@ use redis::{ServerError, Value};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_millis(500);
-/// Less time than this is no time for another round.
+const BACKOFF_MIN: Duration = Duration::from_millis(20);
+const BACKOFF_MAX: Duration = Duration::from_millis(500);
+/// With less time than this left, no further round is started.
 const TOO_SHORT: Duration = Duration::from_millis(2);
-/// Slots that have moved are followed so often at once; then there is a pause.
+/// Redirections followed without a pause; after that with backoff.
 const MOVES_AT_ONCE: u32 = 5;
 
-/// How many replicas must have what was written before it counts as written.
+/// How many replicas must acknowledge a write before it counts as done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// So many.
+    /// The number of replicas.
     pub replicas: u32,
-    /// Within this time, which is a part of the call's.
+    /// How long to wait for them; part of the call's time.
     pub within: Duration,
 }
 
-/// How a batch is to be asked.
+/// How a batch is sent.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestOptions {
-    /// Whether it may be done twice: then a lost connection is no end.
+    /// Whether it is idempotent: then it is sent again after a lost connection.
     pub(crate) again: bool,
-    /// How long all of it may take.
+    /// The limit for the whole call.
     pub(crate) within: Duration,
-    /// How long one node may take to answer.
+    /// The limit for one node's reply.
     pub(crate) attempt: Duration,
-    /// Whether the address says how long, and nobody may take longer.
+    /// Whether the address sets the limit, which then cannot be extended.
     pub(crate) is_fixed: bool,
-    /// Whether to go on trying until the time is over, or to give up as soon as it is known that
-    /// trying again at once would not help.
+    /// Whether to retry until the deadline, or to give up as soon as an immediate retry cannot
+    /// help.
     pub(crate) is_patient: bool,
-    /// Who else must have what is written.
+    /// How many replicas must acknowledge.
     pub(crate) wait: Option<Wait>,
-    /// When it must be over, where it is a part of something larger.
+    /// The deadline, where the call is part of a larger operation.
     pub(crate) until: Option<Instant>,
 }
 
 impl RequestOptions {
-    /// Whether it may be done twice. What only asks may; what changes something and tells how it
-    /// was before may not: the second time it tells what the first has done.
+    /// Whether it may be executed twice. Reads may. A write that returns the previous state may
+    /// not: the second execution would report the result of the first.
     pub fn repeatable(self, again: bool) -> RequestOptions {
         RequestOptions { again, ..self }
     }
 
-    /// Have so many replicas acknowledge it.
+    /// Require acknowledgement by replicas.
     pub fn with_wait(self, wait: Option<Wait>) -> RequestOptions {
         let longer = wait.map_or(Duration::ZERO, |wait| wait.within);
         let within = if self.is_fixed { self.within } else { self.within + longer };
         RequestOptions { wait, within, attempt: within.min(self.attempt + longer), ..self }
     }
 
-    /// Several calls under one deadline: the time of all of them begins now.
+    /// Several calls under one deadline, which starts now.
     pub fn starting_now(self) -> RequestOptions {
         RequestOptions { until: Some(self.deadline()), ..self }
     }
 
-    /// What keeps a server busy for long may take so long, unless the address says otherwise.
+    /// Allow a long-running command this much time, unless the address sets a limit.
     pub(crate) fn for_work(self, work: Duration) -> RequestOptions {
         let within = if self.is_fixed { self.within } else { self.within.max(work) };
         RequestOptions { within, attempt: within, ..self }
@@ -75,16 +75,16 @@ impl RequestOptions {
     }
 }
 
-/// Answers, in the order of the requests.
+/// Replies, in the order of the requests.
 #[derive(Debug, Default)]
 pub struct Replies {
-    /// One each.
+    /// One per request.
     pub replies: Vec<Reply>,
-    /// Which node has too few replicas that acknowledged it, if one has.
+    /// The node with too few acknowledging replicas, if there is one.
     pub unacknowledged: Option<LinkError>,
 }
 
-/// A call on its way.
+/// A call in progress.
 pub(crate) struct Batch<'a> {
     address: &'a Address,
     requests: &'a [Request],
@@ -92,54 +92,54 @@ pub(crate) struct Batch<'a> {
     until: Instant,
     items: Vec<Item>,
     unacknowledged: Option<LinkError>,
-    pause: Duration,
+    backoff: Duration,
     moves: u32,
-    /// Whether a hasty call has had its second chance.
+    /// Whether the one immediate retry of an impatient call is used up.
     had_second: bool,
-    /// What was in the way of earlier rounds.
-    trouble: Option<LinkError>,
+    /// The error of earlier rounds.
+    error: Option<LinkError>,
     round: Round,
 }
 
 #[derive(Default)]
 struct Item {
     reply: Option<Reply>,
-    /// Where it is to go other than by its slot, and whether only this once.
+    /// The node it was redirected to, and whether only once (`ASK`).
     moved_to: Option<(Node, bool)>,
     in_full: bool,
 }
 
-/// What one round came to.
+/// The result of one round.
 #[derive(Default)]
 struct Round {
-    /// What no other try mends.
+    /// An error that no retry can fix.
     failed: Option<LinkError>,
-    /// What is in the way of some.
-    trouble: Option<LinkError>,
-    /// Whether the slots should be learnt anew.
+    /// A temporary error of some requests.
+    error: Option<LinkError>,
+    /// Whether the slot map must be refreshed.
     is_stale: bool,
     uses_second: bool,
-    /// Whether a node did not answer in the time there was.
+    /// Whether a node did not answer in time.
     is_late: bool,
 }
 
-/// What goes to one node in one go.
-pub(crate) struct Parcel {
+/// The requests for one node, sent in one pipeline.
+pub(crate) struct NodeRequests {
     pub node: Node,
-    /// Which requests, and whether the node must be told that it is asked out of turn.
+    /// Which requests, and whether `ASKING` goes before them.
     items: Vec<(usize, bool)>,
     wait: Option<(u32, u64)>,
 }
 
-impl Parcel {
-    /// How many answers it gets.
+impl NodeRequests {
+    /// The number of replies it gets.
     pub(crate) fn replies(&self) -> usize {
         let asking = self.items.iter().filter(|(_, asking)| *asking).count();
         self.items.len() + asking + usize::from(self.wait.is_some())
     }
 }
 
-/// What comes next.
+/// What to do next.
 pub(crate) enum Step {
     Done(Replies),
     Failed(LinkError),
@@ -160,20 +160,20 @@ impl<'a> Batch<'a> {
             until: options.deadline(),
             items: requests.iter().map(|_| Item::default()).collect(),
             unacknowledged: None,
-            pause: FIRST_PAUSE,
+            backoff: BACKOFF_MIN,
             moves: 0,
             had_second: false,
-            trouble: None,
+            error: None,
             round: Round::default(),
         }
     }
 
-    /// When all of it must be over.
+    /// The deadline of the call.
     pub(crate) fn until(&self) -> Instant {
         self.until
     }
 
-    /// Until when nodes may answer in this round.
+    /// The deadline for the nodes' replies in this round.
     pub(crate) fn attempt_until(&self) -> Instant {
         self.until.min(Instant::now() + self.options.attempt)
     }
@@ -187,8 +187,8 @@ impl<'a> Batch<'a> {
         self.options.wait.is_some()
     }
 
-    /// What has no answer yet, by node.
-    pub(crate) fn parcels(&mut self, topology: &Topology) -> Vec<Parcel> {
+    /// The unanswered requests, by node.
+    pub(crate) fn node_requests(&mut self, topology: &Topology) -> Vec<NodeRequests> {
         let mut by_node: BTreeMap<Node, Vec<(usize, bool)>> = BTreeMap::new();
         for (at, item) in self.items.iter_mut().enumerate().filter(|(_, item)| item.reply.is_none())
         {
@@ -209,39 +209,39 @@ impl<'a> Batch<'a> {
         }
         let left = self.until.saturating_duration_since(Instant::now());
         let wait = self.options.wait.map(|wait| {
-            // The answer has to come back in time as well.
+            // The reply has to come back in time as well.
             let within = wait.within.min(left * 3 / 4);
             (wait.replicas, u64::try_from(within.as_millis()).unwrap_or(u64::MAX).max(1))
         });
-        by_node.into_iter().map(|(node, items)| Parcel { node, items, wait }).collect()
+        by_node.into_iter().map(|(node, items)| NodeRequests { node, items, wait }).collect()
     }
 
-    /// A parcel as bytes.
-    pub(crate) fn write(&self, parcel: &Parcel) -> Vec<u8> {
+    /// The requests as bytes (RESP).
+    pub(crate) fn write(&self, requests: &NodeRequests) -> Vec<u8> {
         let mut bytes = vec![];
-        for (at, asking) in &parcel.items {
+        for (at, asking) in &requests.items {
             if *asking {
                 redis::cmd("ASKING").write_packed_command(&mut bytes);
             }
             self.requests[*at].write(self.items[*at].in_full, &mut bytes);
         }
-        if let Some((replicas, ms)) = parcel.wait {
+        if let Some((replicas, ms)) = requests.wait {
             redis::cmd("WAIT").arg(replicas).arg(ms).write_packed_command(&mut bytes);
         }
         bytes
     }
 
-    /// The same as commands.
+    /// The requests as commands of the `redis` crate.
     #[cfg(feature = "async")]
-    pub(crate) fn pipeline(&self, parcel: &Parcel) -> redis::Pipeline {
-        let mut pipe = redis::Pipeline::with_capacity(parcel.replies());
-        for (at, asking) in &parcel.items {
+    pub(crate) fn pipeline(&self, requests: &NodeRequests) -> redis::Pipeline {
+        let mut pipe = redis::Pipeline::with_capacity(requests.replies());
+        for (at, asking) in &requests.items {
             if *asking {
                 pipe.add_command(redis::cmd("ASKING"));
             }
             pipe.add_command(self.requests[*at].cmd(self.items[*at].in_full));
         }
-        if let Some((replicas, ms)) = parcel.wait {
+        if let Some((replicas, ms)) = requests.wait {
             let mut wait = redis::cmd("WAIT");
             wait.arg(replicas).arg(ms);
             pipe.add_command(wait);
@@ -249,7 +249,7 @@ impl<'a> Batch<'a> {
         pipe
     }
 
-    /// Nobody could tell the slots.
+    /// No node returned the slot map.
     pub(crate) fn unlearnt(&mut self, error: LinkError, is_reached: bool) {
         self.unsent(error, is_reached);
     }
@@ -259,14 +259,14 @@ impl<'a> Batch<'a> {
         self.round.is_stale = true;
         let again = match self.options.is_patient {
             true => is_reached,
-            // The cluster may have another in its place by now.
+            // The cluster may have replaced the node by now.
             false => self.address.is_cluster() && !self.had_second,
         };
         let again = again && error.is_of_the_moment();
         note(&mut self.round, error, again, true);
     }
 
-    /// A connection was lost after something was sent: it may have been done.
+    /// A connection was lost after something was sent: it may have been executed.
     pub(crate) fn lost(&mut self, error: LinkError, is_reached: bool) {
         self.round.is_stale = true;
         let again = match self.options.is_patient {
@@ -278,11 +278,11 @@ impl<'a> Batch<'a> {
         note(&mut self.round, error, again, true);
     }
 
-    /// What a node answered to a parcel.
-    pub(crate) fn heard(&mut self, parcel: &Parcel, values: Vec<Value>) {
-        let name = self.address.node_name(&parcel.node);
+    /// A node's replies to its requests.
+    pub(crate) fn received(&mut self, requests: &NodeRequests, values: Vec<Value>) {
+        let name = self.address.node_name(&requests.node);
         let mut values = values.into_iter();
-        let answers: Vec<(usize, Value)> = parcel
+        let answers: Vec<(usize, Value)> = requests
             .items
             .iter()
             .filter_map(|(at, asking)| {
@@ -292,12 +292,12 @@ impl<'a> Batch<'a> {
                 Some((*at, values.next()?))
             })
             .collect();
-        let acknowledged = match (parcel.wait, values.next()) {
+        let acknowledged = match (requests.wait, values.next()) {
             (Some((replicas, _)), Some(Value::Int(got))) => got >= i64::from(replicas),
             (wait, _) => wait.is_none(),
         };
         for (at, value) in answers {
-            self.answer(at, &parcel.node, &name, value, acknowledged);
+            self.answer(at, &requests.node, &name, value, acknowledged);
         }
     }
 
@@ -314,7 +314,7 @@ impl<'a> Batch<'a> {
             self.items[at].reply = Some(Ok(value));
             return;
         };
-        let what = said(&error);
+        let what = message(&error);
         let address = name.to_owned();
         let is_cluster = self.address.is_cluster();
         match code(&what) {
@@ -330,7 +330,7 @@ impl<'a> Batch<'a> {
                 note(&mut self.round, LinkError::Replica { address }, false, false);
             }
             "READONLY" => {
-                // It was a primary when the slots were learnt.
+                // The node was a primary when the slot map was read.
                 self.round.is_stale = true;
                 let again = self.options.is_patient || !self.had_second;
                 note(&mut self.round, LinkError::Unready { address, what }, again, true);
@@ -344,7 +344,7 @@ impl<'a> Batch<'a> {
                 let error = LinkError::Refused { what: format!("{address}: {what}") };
                 note(&mut self.round, error, false, false);
             }
-            // Of a cluster's nodes one has no room or rights: which?
+            // In a cluster the message must say which node is out of memory or permissions.
             "OOM" | "MISCONF" | "NOPERM" if is_cluster => {
                 self.items[at].reply = Some(Err(format!("{what} (node {name})")));
             }
@@ -352,7 +352,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// The end of a round. True with it if the slots should be learnt anew.
+    /// The end of a round; the flag says whether the slot map must be refreshed.
     pub(crate) fn step(&mut self) -> (Step, bool) {
         let round = std::mem::take(&mut self.round);
         (self.next(&round), round.is_stale)
@@ -369,46 +369,46 @@ impl<'a> Batch<'a> {
         self.had_second |= round.uses_second;
         let left = self.until.saturating_duration_since(Instant::now());
         if left < TOO_SHORT {
-            // What a server said tells more than that there was no time for it to say it again.
-            let said = self.trouble.take().filter(|_| round.is_late);
-            let trouble = said.or_else(|| round.trouble.clone());
+            // The server's own message says more than a timeout.
+            let message = self.error.take().filter(|_| round.is_late);
+            let error = message.or_else(|| round.error.clone());
             let late = || LinkError::too_late(&self.address.to_string(), Some(self.options.within));
-            return Step::Failed(trouble.unwrap_or_else(late));
+            return Step::Failed(error.unwrap_or_else(late));
         }
-        if !round.is_late && round.trouble.is_some() {
-            self.trouble.clone_from(&round.trouble);
+        if !round.is_late && round.error.is_some() {
+            self.error.clone_from(&round.error);
         }
-        if round.trouble.is_none() {
+        if round.error.is_none() {
             self.moves += 1;
             if self.moves <= MOVES_AT_ONCE {
                 return Step::Again(Duration::ZERO);
             }
         }
-        let pause = self.pause.min(left);
-        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
-        Step::Again(pause)
+        let backoff = self.backoff.min(left);
+        self.backoff = (self.backoff * 2).min(BACKOFF_MAX);
+        Step::Again(backoff)
     }
 }
 
-/// Something is in the way: of this try, or for good.
+/// Record an error: temporary, or final.
 fn note(round: &mut Round, error: LinkError, again: bool, is_second: bool) {
     if again {
         round.uses_second |= is_second;
-        // The first: others may only have been kept waiting by it.
-        round.trouble.get_or_insert(error);
+        // Keep the first: the others may be its consequence.
+        round.error.get_or_insert(error);
     } else {
         round.failed = Some(crate::topology::worse(round.failed.take(), error));
     }
 }
 
-/// The node in `MOVED 3999 127.0.0.1:6381`; without a host it is where the answer came from.
+/// The node in `MOVED 3999 127.0.0.1:6381`; without a host it is the node that answered.
 fn target(from: &Node, what: &str) -> Option<Node> {
     let (host, port) = what.split_whitespace().nth(2)?.rsplit_once(':')?;
     let host = if host.is_empty() { &from.host } else { host };
     Some(Node { host: host.to_owned(), port: port.parse().ok()? })
 }
 
-/// What the server has against it, in one word. Servers before 7.0 wrap what a script meets.
+/// The error code. Servers before 7.0 wrap errors that occur inside a script.
 fn code(what: &str) -> &str {
     let first = what.split_whitespace().next().unwrap_or_default();
     let wrapped = |code: &&&str| what.contains(&format!("-{code} "));
@@ -420,14 +420,14 @@ fn code(what: &str) -> &str {
     }
 }
 
-/// Whether it is of the moment: the server is there and will answer before long.
+/// Whether the error is temporary: the server is up and will answer soon.
 pub(crate) fn is_passing(what: &str) -> bool {
     let codes = ["LOADING", "BUSY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "NOREPLICAS"];
     codes.contains(&code(what)) || what.contains("max number of clients")
 }
 
-/// As the server put it.
-pub(crate) fn said(error: &ServerError) -> String {
+/// The server's message.
+pub(crate) fn message(error: &ServerError) -> String {
     match error.details() {
         Some(details) => format!("{} {details}", error.code()),
         None => error.code().to_owned(),

@@ -1,28 +1,28 @@
-//! A filter's name, claimed by whoever is about to make it.
+//! A lock on a filter's name, held by the process that is creating it.
 //!
-//! The claim is a small key beside the name. Its owner renews it every few seconds; one that was
-//! not renewed for half a minute belongs to a process that died, and may be taken over. It says
-//! which id the shards carry and what they were made of, so that the same load goes on where the
-//! dead one was, and any other knows what to clear away.
+//! The claim is a small key beside the name. Its owner renews it every few seconds; a claim not
+//! renewed for half a minute belongs to a process that died, and may be taken over. It says which
+//! id the shards carry and what they were made of, so that the same load resumes where the dead one
+//! stopped, and any other load knows what to clean up.
 
 use crate::filters::{shown, unexpected};
 use crate::identity::FilterId;
-use crate::router::Order;
-use crate::slot::{beside, slot_of};
+use crate::router::Request;
+use crate::slot::{sibling_key, slot_of};
 use crate::{FilterError, Filters};
 use redis::{Value, cmd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// How long a claim is kept, in seconds.
+/// Time to live of a claim, in seconds.
 const KEPT_S: u64 = 3600;
-/// After so long without a sign of life its owner is taken for dead, in seconds.
+/// After this many seconds without renewal the owner is considered dead.
 const SILENT_S: u64 = 30;
 /// How often it is renewed.
 const BEAT: Duration = Duration::from_secs(5);
 
-/// Replace a value by another, if it is what it was. One that is to stay is not written anew: that
-/// would be refused by a server without memory.
+/// Compare-and-swap of a value. A value that stays the same is not written again: a server that is
+/// out of memory would reject the write.
 const COMPARE_AND_SET: &str = "\
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
 if ARGV[1] == ARGV[2] then return redis.call('EXPIRE', KEYS[1], ARGV[3]) end
@@ -32,16 +32,16 @@ const COMPARE_AND_DELETE: &str = "\
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])";
 
-/// What a claim says.
+/// The content of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Claimed {
-    /// The id of the filter that is being made.
+    /// The id of the filter that is being created.
     pub id: FilterId,
-    /// In so many shards.
+    /// The number of its shards.
     pub count: u32,
-    /// Of what.
+    /// A digest of its content.
     pub digest: u64,
-    /// By whom: a random number.
+    /// Its owner: a random number.
     owner: u64,
 }
 
@@ -64,26 +64,28 @@ impl Claimed {
 
 /// The key of the claim on a name.
 pub(crate) fn claim_key(name: &[u8]) -> Vec<u8> {
-    beside(name, "loading")
+    sibling_key(name, "loading")
 }
 
-/// A claim that is ours.
+/// A claim held by this process.
 pub(crate) struct Claim<'a> {
     filters: &'a Filters,
     name: Vec<u8>,
     key: Vec<u8>,
     slot: u16,
     ours: Claimed,
-    /// Of a process that died: the same work if it has our id, else what is to be cleared away.
+    /// The claim of a process that died: the same work if it has our id, otherwise what must be
+    /// deleted.
     pub before: Option<Claimed>,
     lost: AtomicBool,
 }
 
-/// What is there, and how long ago it was renewed.
+/// The current claim, and how long ago it was renewed.
 fn read(filters: &Filters, key: &[u8]) -> Result<Option<(Vec<u8>, u64)>, FilterError> {
     let slot = slot_of(key);
-    let orders = [Order::at(slot, cmd("GET").arg(key)), Order::at(slot, cmd("PTTL").arg(key))];
-    let mut values = filters.all(key, &orders, filters.reading())?.into_iter();
+    let requests =
+        [Request::at(slot, cmd("GET").arg(key)), Request::at(slot, cmd("PTTL").arg(key))];
+    let mut values = filters.all(key, &requests, filters.reading())?.into_iter();
     match (values.next(), values.next()) {
         (Some(Value::BulkString(value)), Some(Value::Int(ms))) => {
             let left_s = u64::try_from(ms).unwrap_or(0).div_ceil(1000);
@@ -93,20 +95,20 @@ fn read(filters: &Filters, key: &[u8]) -> Result<Option<(Vec<u8>, u64)>, FilterE
     }
 }
 
-/// Who claims this name, if anybody, and whether they are alive.
+/// Who holds the claim on this name, if anybody, and whether the owner is alive.
 pub(crate) fn claimed(
     filters: &Filters,
     name: &[u8],
 ) -> Result<Option<(Claimed, bool)>, FilterError> {
     let there = match read(filters, &claim_key(name)) {
-        Err(FilterError::WrongType { .. }) => None, // somebody's key
+        Err(FilterError::WrongType { .. }) => None, // not a claim: another key
         there => there?,
     };
     Ok(there.and_then(|(value, heard_s)| Some((Claimed::decode(&value)?, heard_s <= SILENT_S))))
 }
 
 impl<'a> Claim<'a> {
-    /// Claim a name, to make a filter of so many shards of what has this digest.
+    /// Claim a name, to create a filter with this number of shards and this digest.
     pub(crate) fn take(
         filters: &'a Filters,
         name: &[u8],
@@ -131,7 +133,7 @@ impl<'a> Claim<'a> {
             claim.before = Claimed::decode(&value);
             match claim.before {
                 Some(before) if before.owner == owner => {
-                    // It was taken, and the answer was lost.
+                    // It was taken by us, and the reply was lost.
                     claim.before = None;
                     return Ok(claim);
                 }
@@ -152,7 +154,7 @@ impl<'a> Claim<'a> {
         }
     }
 
-    /// The id of the filter that is made under it.
+    /// The id of the filter that is created under it.
     pub(crate) fn id(&self) -> FilterId {
         self.ours.id
     }
@@ -161,15 +163,16 @@ impl<'a> Claim<'a> {
         let mut eval = cmd("EVAL");
         eval.arg(COMPARE_AND_SET).arg(1).arg(&self.key).arg(old);
         eval.arg(self.ours.encode()).arg(kept_s);
-        let order = Order::at(self.slot, &eval);
-        // Replicas need not hear of it: one that a failover loses is taken again.
-        match self.filters.one(&self.name, order, self.filters.reading())? {
+        let request = Request::at(self.slot, &eval);
+        // No need to wait for replicas: a claim that a failover loses is taken again.
+        match self.filters.one(&self.name, request, self.filters.reading())? {
             Value::Int(done) => Ok(done == 1),
             other => Err(unexpected(&self.key, &other)),
         }
     }
 
-    /// Renew it; fails where it is not ours any more. One that a failover lost is taken again.
+    /// Renew it; fails if another process has taken it. A claim that a failover lost is taken
+    /// again.
     pub(crate) fn renew(&self) -> Result<(), FilterError> {
         let ours = self.ours.encode();
         if self.replace(ours.as_bytes(), KEPT_S)? || self.replace(b"", KEPT_S)? {
@@ -179,7 +182,7 @@ impl<'a> Claim<'a> {
         self.check()
     }
 
-    /// Fails where it was found not to be ours any more.
+    /// Fails if the claim was found to be lost.
     pub(crate) fn check(&self) -> Result<(), FilterError> {
         if self.lost.load(Relaxed) {
             return Err(FilterError::Loading { key: shown(&self.name), heard_s: 0 });
@@ -187,7 +190,7 @@ impl<'a> Claim<'a> {
         Ok(())
     }
 
-    /// Work, renewing the claim meanwhile; `tend` is called every now and then.
+    /// Do the work and renew the claim meanwhile; `tend` is called periodically.
     pub(crate) fn keep_while<T>(&self, tend: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -198,7 +201,7 @@ impl<'a> Claim<'a> {
                     if done.load(Relaxed) {
                         return;
                     }
-                    // A server that is away now may be back at the next beat.
+                    // A server that is unreachable now may be back at the next renewal.
                     _ = self.renew();
                     beats += 1;
                     if beats.is_multiple_of(60) {
@@ -213,16 +216,16 @@ impl<'a> Claim<'a> {
         })
     }
 
-    /// Leave what was made so far to whoever comes next, at once.
+    /// Release it at once, leaving what was created for the next process.
     pub(crate) fn abandon(&self) {
         _ = self.replace(self.ours.encode().as_bytes(), KEPT_S - SILENT_S - 1);
     }
 
-    /// Give it up. If that fails, it expires.
+    /// Release it. If that fails, it expires.
     pub(crate) fn release(&self) {
         let mut eval = cmd("EVAL");
         eval.arg(COMPARE_AND_DELETE).arg(1).arg(&self.key).arg(self.ours.encode());
-        _ = self.filters.one(&self.name, Order::at(self.slot, &eval), self.filters.reading());
+        _ = self.filters.one(&self.name, Request::at(self.slot, &eval), self.filters.reading());
     }
 }
 

@@ -1,23 +1,24 @@
-//! The key that says what a filter over many keys is.
+//! The key that describes a filter sharded over many keys.
 //!
-//! A descriptor is a dump like any other (the head with the secret, then a file as in
-//! docs/FORMAT.md) of a filter in pieces whose pieces are elsewhere: a header and no arrays. So it
-//! has version, checksums, capacity, rate, scheme, normaliser and notes as a file has them. The
-//! identity of the shards is one of the notes, so that earlier releases read the descriptor too.
+//! A descriptor is a dump (the head with the secret, then a file as in docs/FORMAT.md) of a sharded
+//! filter whose shards are elsewhere: a header and no arrays. So it has version, checksums,
+//! capacity, false-positive rate, scheme, normaliser and metadata like a file. The identity of the
+//! shards is stored in the metadata, so that earlier releases can read the descriptor too.
 
-use crate::dump::{HEAD_BYTES, Head, is_ours};
 use crate::identity::{FilterId, Mark};
-use mayhap::format::{Container, NoteError, Notes, outline_of_shards, shards_of, write};
+use mayhap::format::dump::DumpHead;
+use mayhap::format::{Container, Metadata, MetadataError, layout_of_shards, shards_of, write};
+use mayhap::scheme::{Native, SchemeId};
 use mayhap::sizing::MAX_SHARDS;
-use mayhap::{Kind, Native, SchemeId, Sharded, Spec, SpecError};
+use mayhap::{Kind, Sharded, Spec, SpecError};
 
-/// What a filter over many keys is: all that a client must know.
+/// The description of a sharded filter: everything a client must know.
 ///
 /// ```
-/// use mayhap::{Spec, format::Notes};
+/// use mayhap::{Spec, format::Metadata};
 /// use mayhap_redis::Descriptor;
 /// let spec = Spec::new(2_000_000_000, 0.01)?.with_seed(7);
-/// let about = Descriptor::new(spec, 64, Notes::new())?;
+/// let about = Descriptor::new(spec, 64, Metadata::new())?;
 /// assert!(about.shard_capacity() > 2_000_000_000 / 64); // room for chance
 /// assert_eq!(Descriptor::decode(&about.encode()), Ok(about));
 /// # Ok::<(), mayhap::SpecError>(())
@@ -27,108 +28,108 @@ pub struct Descriptor {
     spec: Spec,
     shards: u32,
     shard_capacity: u64,
-    notes: Notes,
+    metadata: Metadata,
     mark: Mark,
 }
 
 impl Descriptor {
-    /// Of a filter to this wish over so many keys, 1 to 4096.
-    pub fn new(spec: Spec, shards: u32, notes: Notes) -> Result<Descriptor, SpecError> {
+    /// For a filter with this spec over this many shards, 1 to 4096.
+    pub fn new(spec: Spec, shards: u32, metadata: Metadata) -> Result<Descriptor, SpecError> {
         let shard_capacity = Sharded::part(spec, shards)?.capacity();
-        Ok(Descriptor { spec, shards, shard_capacity, notes, mark: Mark::None })
+        Ok(Descriptor { spec, shards, shard_capacity, metadata, mark: Mark::None })
     }
 
-    /// Of a filter in pieces that exists.
-    pub fn of<B: AsRef<[u8]>>(filter: &Sharded<B>, notes: Notes) -> Descriptor {
+    /// Of an existing sharded filter.
+    pub fn of<B: AsRef<[u8]>>(filter: &Sharded<B>, metadata: Metadata) -> Descriptor {
         let shards = filter.shards();
         Descriptor {
             spec: filter.spec(),
             shards: shards.len() as u32,
             shard_capacity: shards.first().map_or(0, |shard| shard.spec().capacity()),
-            notes,
+            metadata,
             mark: Mark::None,
         }
     }
 
-    /// The same, with shards that are known by this mark. Fails where notes leave no room for it.
-    pub(crate) fn marked(self, mark: Mark) -> Result<Descriptor, NoteError> {
+    /// The same, with this mark of its shards. Fails if the metadata leaves no space for it.
+    pub(crate) fn marked(self, mark: Mark) -> Result<Descriptor, MetadataError> {
         if let Some((name, value)) = mark.note() {
-            self.notes.clone().with(name, value)?;
+            self.metadata.clone().with(name, value)?;
         }
         Ok(Descriptor { mark, ..self })
     }
 
-    /// How its shards are known to be its own.
+    /// How its shards are identified.
     pub(crate) fn mark(&self) -> Mark {
         self.mark
     }
 
-    /// Whether every shard carries the identity of the whole, so that one which was deleted and
-    /// made again is noticed. Not so for filters that earlier releases made.
+    /// Whether every shard carries the identity of the filter, so that a shard which was deleted
+    /// and created again is noticed. Not so for filters created by earlier releases.
     pub fn has_identity(&self) -> bool {
         self.mark != Mark::None
     }
 
-    /// Capacity and rate of the whole, and how keys are hashed: that decides their shard.
+    /// Capacity and false-positive rate of the whole filter, and the hash that maps keys to shards.
     pub fn spec(&self) -> Spec {
         self.spec
     }
 
-    /// How many keys it lies in.
+    /// The number of shards.
     pub fn shards(&self) -> u32 {
         self.shards
     }
 
-    /// What each of them is made for.
+    /// The capacity of one shard.
     pub fn shard_capacity(&self) -> u64 {
         self.shard_capacity
     }
 
-    /// What else is noted, the normaliser of keys for one.
-    pub fn notes(&self) -> &Notes {
-        &self.notes
+    /// Metadata, such as the normaliser of keys.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
     }
 
-    /// Its bytes.
+    /// Encode it.
     pub fn encode(&self) -> Vec<u8> {
-        let outline = outline_of_shards(self.spec, self.shards, self.shard_capacity);
+        let outline = layout_of_shards(self.spec, self.shards, self.shard_capacity);
         let mut file = Vec::new();
-        // A vector takes everything, and the outline keeps its limits.
-        let notes = self.notes.clone();
-        let notes = match self.mark.note() {
-            // It was tried when the mark was made.
-            Some((name, value)) => notes.with(name, value).unwrap_or_default(),
-            None => notes,
+        // Writing to a vector cannot fail, and the layout is within its limits.
+        let metadata = self.metadata.clone();
+        let metadata = match self.mark.note() {
+            // Checked when the mark was set.
+            Some((name, value)) => metadata.with(name, value).unwrap_or_default(),
+            None => metadata,
         };
-        _ = write(&mut file, &outline, &notes);
-        let head =
-            Head { shard: None, secret: self.spec.scheme().secret(), bytes: file.len() as u64 };
+        _ = write(&mut file, &outline, &metadata);
+        let head = DumpHead::of_file(file.len() as u64, self.spec.scheme().secret());
         [head.encode(), file].concat()
     }
 
-    /// Whether these bytes begin as a descriptor does.
+    /// Whether these bytes start like a descriptor.
     pub fn is_one(bytes: &[u8]) -> bool {
-        is_ours(bytes)
+        DumpHead::is_head(bytes)
     }
 
-    /// Read one. Every byte is checked; what is wrong is told in words.
+    /// Decode it, with every byte verified; an error is a text.
     pub fn decode(bytes: &[u8]) -> Result<Descriptor, String> {
-        let (head, file) =
-            bytes.split_at_checked(HEAD_BYTES).ok_or_else(|| "cut off".to_owned())?;
-        let head = Head::decode(head)?;
+        let halves = bytes.split_at_checked(DumpHead::ONE_PART_BYTES);
+        let (head, file) = halves.ok_or_else(|| "cut off".to_owned())?;
+        let head = DumpHead::decode(head).and_then(|head| head.single_file());
+        let head = head.map_err(|error| error.to_string())?;
         if head.bytes != file.len() as u64 {
             return Err(format!("{} bytes where {} are told of", file.len(), head.bytes));
         }
         let container = Container::open(file).map_err(|error| error.to_string())?;
         container.verify().map_err(|error| error.to_string())?;
         let header = container.header();
-        if header.kind != Kind::Sharded || !header.leaves.is_empty() {
+        if header.kind != Kind::Sharded || !header.arrays.is_empty() {
             return Err(format!("it is a {} filter, not what tells of shards", header.kind));
         }
         let (shards, shard_capacity) = shards_of(header).map_err(|error| error.to_string())?;
         let scheme = match (header.scheme, head.secret) {
-            (SchemeId::XXH3, None) => Native::seeded(header.fingerprint),
-            (SchemeId::SIP13, Some(secret)) if secret.check() == header.fingerprint => {
+            (SchemeId::XXH3, None) => Native::seeded(header.seed_or_key_check),
+            (SchemeId::SIP13, Some(secret)) if secret.check() == header.seed_or_key_check => {
                 Native::keyed(secret)
             }
             (id, _) => return Err(format!("scheme {} without what goes with it", id.0)),
@@ -137,13 +138,13 @@ impl Descriptor {
         if shard_capacity == 0 || shard_capacity > header.capacity || shards > MAX_SHARDS {
             return Err(format!("{shards} shards of {shard_capacity} keys"));
         }
-        let (notes, mark) = split(&header.notes)?;
-        Ok(Descriptor { spec: spec.with_scheme(scheme), shards, shard_capacity, notes, mark })
+        let (metadata, mark) = split(&header.metadata)?;
+        Ok(Descriptor { spec: spec.with_scheme(scheme), shards, shard_capacity, metadata, mark })
     }
 }
 
-/// The notes of the filter itself, and how its shards are known.
-fn split(noted: &Notes) -> Result<(Notes, Mark), String> {
+/// The filter's own metadata, and the mark of its shards.
+fn split(noted: &Metadata) -> Result<(Metadata, Mark), String> {
     let id = |name| {
         let id =
             |text| FilterId::parse(text).ok_or_else(|| format!("{name}={text} is no identity"));
@@ -155,32 +156,32 @@ fn split(noted: &Notes) -> Result<(Notes, Mark), String> {
         (None, Some(id)) => Mark::Witness(id),
         (Some(_), Some(_)) => return Err("two identities".to_owned()),
     };
-    let wrong = |error: NoteError| error.to_string();
-    let mut notes = Notes::new().with_created(noted.created());
-    notes = notes.with_normaliser(noted.normaliser()).map_err(wrong)?;
+    let wrong = |error: MetadataError| error.to_string();
+    let mut metadata = Metadata::new().with_created(noted.created());
+    metadata = metadata.with_normalizer(noted.normalizer()).map_err(wrong)?;
     let others = noted.pairs().filter(|(name, _)| ![Mark::STAMP, Mark::WITNESS].contains(name));
     for (name, value) in others {
-        notes = notes.with(name, value).map_err(wrong)?;
+        metadata = metadata.with(name, value).map_err(wrong)?;
     }
-    Ok((notes, mark))
+    Ok((metadata, mark))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use mayhap::Secret;
-    use mayhap::format::Notes;
+    use mayhap::format::Metadata;
     use proptest::prelude::*;
 
     fn samples() -> [Descriptor; 4] {
         let spec = Spec::new(5_000_000, 0.01).unwrap();
-        let notes = Notes::new().with_created(7).with_normaliser("url").unwrap();
+        let metadata = Metadata::new().with_created(7).with_normalizer("url").unwrap();
         let keyed = spec.with_secret(Secret::from_bytes([5; 16]));
         let id = FilterId::parse("0123456789abcdef0123456789abcdef").unwrap();
-        let plain = Descriptor::new(spec.with_seed(9), 64, notes).unwrap();
+        let plain = Descriptor::new(spec.with_seed(9), 64, metadata).unwrap();
         [
             plain.clone(),
-            Descriptor::new(keyed, 4096, Notes::new()).unwrap(),
+            Descriptor::new(keyed, 4096, Metadata::new()).unwrap(),
             plain.clone().marked(Mark::Stamp(id)).unwrap(),
             plain.marked(Mark::Witness(id)).unwrap(),
         ]
@@ -211,18 +212,17 @@ mod tests {
     #[test]
     fn a_filter_is_no_descriptor() {
         let filter = Sharded::new(Spec::new(100, 0.01).unwrap(), 3).unwrap();
-        let file = filter.encode(&Notes::new());
-        let head = Head { shard: None, secret: None, bytes: file.len() as u64 };
-        let said = Descriptor::decode(&[head.encode(), file].concat()).unwrap_err();
-        assert!(said.contains("sharded"), "{said}");
-        assert_eq!(Descriptor::of(&filter, Notes::new()).shards(), 3);
+        let file = filter.encode(&Metadata::new());
+        let head = DumpHead::of_file(file.len() as u64, None);
+        let message = Descriptor::decode(&[head.encode(), file].concat()).unwrap_err();
+        assert!(message.contains("sharded"), "{message}");
+        assert_eq!(Descriptor::of(&filter, Metadata::new()).shards(), 3);
     }
 
     proptest! {
         #[test]
         fn no_bytes_bring_it_down(bytes in any::<Vec<u8>>()) {
             _ = Descriptor::decode(&bytes);
-            _ = Head::decode(&bytes);
         }
     }
 }

@@ -1,71 +1,72 @@
-//! Why a server could not be asked.
+//! Errors of connections and servers.
 
 use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// Why a server could not be asked.
+/// Why a request could not be executed.
 ///
-/// Two of these are of the moment: [`Away`](LinkError::Away) and [`Unready`](LinkError::Unready).
-/// The others stay until somebody changes something ([`is_of_the_moment`](LinkError::is_of_the_moment)).
+/// Two of these are temporary: [`Unreachable`](LinkError::Unreachable) and
+/// [`Unready`](LinkError::Unready), see [`is_of_the_moment`](LinkError::is_of_the_moment). The
+/// others remain until somebody changes something.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LinkError {
-    /// Not an address.
+    /// Not a valid address.
     Address {
-        /// What was got, without any password.
+        /// What was given, without any password.
         got: String,
-        /// What would have been taken.
+        /// What is allowed.
         need: &'static str,
     },
-    /// Nobody answers there, or not in time. Whether anything was done is not known.
-    Away {
+    /// The server does not answer, or not in time. Whether the request was executed is not known.
+    Unreachable {
         /// Which node.
         address: String,
-        /// What was said.
+        /// The error.
         what: String,
     },
-    /// A server that cannot answer now: slots on their way, a failover, a server that starts, a
-    /// script that runs for long, too few replicas.
+    /// A server that cannot answer now: slots being migrated, a failover, a server starting up, a
+    /// long-running script, too few replicas.
     Unready {
         /// Which node.
         address: String,
-        /// What was said.
+        /// The error.
         what: String,
     },
-    /// Written, but not known to be on as many replicas as asked for.
+    /// Written, but not acknowledged by as many replicas as required.
     Unacknowledged {
         /// Which node.
         address: String,
-        /// How many were asked for.
+        /// How many were required.
         replicas: u32,
     },
-    /// A node of a cluster that was asked as if it were alone.
+    /// A node of a cluster that was addressed as a single server.
     NotACluster {
         /// Which node.
         address: String,
     },
-    /// A server that is no part of a cluster was asked as one.
+    /// A single server that was addressed as a cluster.
     Standalone {
         /// Which.
         address: String,
     },
-    /// A replica was asked to write.
+    /// A write was sent to a replica.
     Replica {
         /// Which.
         address: String,
     },
-    /// TLS failed: a certificate that is not trusted, none shown where one is wanted, or one side
-    /// that does not speak it.
+    /// TLS failed: a certificate that is not trusted, a missing client certificate, or a side
+    /// without TLS.
     Tls {
         /// Which node.
         address: String,
-        /// What was said.
+        /// The error.
         what: String,
     },
-    /// The server refused us: a wrong login, a right that is missing, or no such server.
+    /// The server rejected us: wrong login, missing permission, or no such server.
     Refused {
-        /// What it said.
+        /// Its message.
         what: String,
     },
 }
@@ -74,7 +75,7 @@ impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LinkError::Address { got, need } => write!(f, "{got}: not an address; {need}"),
-            LinkError::Away { address, what } => write!(f, "{address}: {what}"),
+            LinkError::Unreachable { address, what } => write!(f, "{address}: {what}"),
             LinkError::Unready { address, what } => write!(f, "{address}: not ready: {what}"),
             LinkError::Unacknowledged { address, replicas: 1 } => {
                 write!(f, "{address}: no replica has acknowledged what was written")
@@ -100,13 +101,13 @@ impl fmt::Display for LinkError {
 impl std::error::Error for LinkError {}
 
 impl LinkError {
-    /// Whether it may be over by itself: the server cannot be reached, or cannot answer now.
-    /// A wrong password, certificate or address is not.
+    /// Whether it may go away by itself: the server cannot be reached, or cannot answer now. A
+    /// wrong password, certificate or address does not.
     pub fn is_of_the_moment(&self) -> bool {
-        matches!(self, LinkError::Away { .. } | LinkError::Unready { .. })
+        matches!(self, LinkError::Unreachable { .. } | LinkError::Unready { .. })
     }
 
-    /// A socket failed.
+    /// A socket error.
     pub(crate) fn of_io(address: &str, error: &io::Error) -> LinkError {
         let address = address.to_owned();
         if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) {
@@ -114,21 +115,21 @@ impl LinkError {
         }
         #[cfg(feature = "tls")]
         if let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-            return LinkError::Tls { what: crate::tls::said(tls), address };
+            return LinkError::Tls { what: crate::tls::message(tls), address };
         }
         let what = match error.kind() {
             io::ErrorKind::UnexpectedEof => "the connection was closed".to_owned(),
             _ => error.to_string(),
         };
-        LinkError::Away { address, what }
+        LinkError::Unreachable { address, what }
     }
 
-    /// The time of a call is over.
+    /// The deadline of the call has passed.
     pub(crate) fn too_late(address: &str, within: Option<Duration>) -> LinkError {
         let within = within.map_or("in time".to_owned(), |time| format!("within {time:?}"));
         let what =
             format!("no answer {within}; `timeout=SECONDS` in the address is how long to wait");
-        LinkError::Away { address: address.to_owned(), what }
+        LinkError::Unreachable { address: address.to_owned(), what }
     }
 }
 
@@ -138,7 +139,7 @@ mod tests {
     use crate::{Address, Request, Router};
     use std::time::Instant;
 
-    /// A server that takes connections and never says a word.
+    /// A server that accepts connections and never answers.
     #[test]
     fn a_silent_server_is_away_and_the_way_out_is_named() {
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -148,8 +149,8 @@ mod tests {
             let router = Router::new(Address::parse(&url).unwrap().0, Duration::ZERO);
             let start = Instant::now();
             let ping = Request::command(&redis::cmd("PING"));
-            let error = router.ask(&[ping], router.how()).unwrap_err();
-            assert!(matches!(error, LinkError::Away { .. }), "{error:?}");
+            let error = router.send(&[ping], router.options()).unwrap_err();
+            assert!(matches!(error, LinkError::Unreachable { .. }), "{error:?}");
             assert!(error.to_string().contains("timeout=SECONDS"), "{error}");
             assert!(error.to_string().contains(&format!("127.0.0.1:{port}")), "{error}");
             assert!(start.elapsed() < Duration::from_secs(5));

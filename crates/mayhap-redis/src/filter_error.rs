@@ -1,139 +1,146 @@
-//! Why something cannot be done with a filter on a server.
+//! Errors of filters on a server.
 
 use crate::LinkError;
 use mayhap::SpecError;
 use std::fmt;
 
-/// Why something cannot be done with a filter on a server.
+/// Why an operation on a filter failed.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FilterError {
-    /// The server could not be asked.
+    /// The server could not be reached, or rejected us.
     Link(LinkError),
-    /// No module for filters there, or one under another prefix.
+    /// No module for filters there, or one with another command prefix.
     NoModule {
-        /// Where.
+        /// The address.
         address: String,
-        /// The prefix that was looked for.
+        /// The prefix that was tried.
         prefix: String,
     },
-    /// A filter and a server that do not go together.
+    /// An operation that the server's module does not support.
     Pairing {
-        /// What does not.
+        /// What is unsupported.
         what: String,
-        /// What would.
+        /// What is supported.
         hint: &'static str,
     },
-    /// Nothing is there.
+    /// The key does not exist.
     Missing {
-        /// Under which key.
+        /// The key.
         key: String,
     },
-    /// Something is there already.
+    /// The key exists already.
     Exists {
-        /// Under which key.
+        /// The key.
         key: String,
     },
-    /// Something else than a filter is there.
+    /// The key holds something other than a filter.
     WrongType {
-        /// Under which key.
+        /// The key.
         key: String,
-        /// What.
+        /// Its type.
         got: String,
     },
-    /// A descriptor that cannot be believed.
+    /// A damaged descriptor.
     Descriptor {
-        /// Under which key.
+        /// The key.
         key: String,
         /// What is wrong with it.
         what: String,
     },
-    /// Another number of shards than was said.
+    /// The number of shards differs from the one given.
     Shards {
-        /// Of which filter.
+        /// The filter.
         key: String,
         /// The shards it has.
         have: u32,
-        /// The shards asked for.
+        /// The shards given.
         need: u32,
     },
-    /// A shard is gone that the descriptor tells of: evicted, expired or deleted.
+    /// A shard of the descriptor is missing: evicted, expired or deleted.
     Lost {
-        /// Which.
+        /// The shard's key.
         key: String,
         /// The node that should have it.
         node: String,
     },
-    /// What is under a shard's key is not that shard: it was cleared, or deleted and made again.
+    /// The key of a shard does not hold that shard: it was cleared, or deleted and created again.
     NotTheShard {
-        /// Which.
+        /// The shard's key.
         key: String,
         /// The node that has the key.
         node: String,
         /// What is there instead.
         found: String,
     },
-    /// Somebody else loads a filter of this name just now.
-    Loading {
-        /// Which.
+    /// A filter lies under the name of a larger one whose shards are still there.
+    ShardsBeside {
+        /// The name.
         key: String,
-        /// Seconds since that load was last heard of.
+        /// The first of the shards.
+        shard: String,
+    },
+    /// Another process is loading a filter of this name.
+    Loading {
+        /// The filter.
+        key: String,
+        /// Seconds since the last sign of life of that load.
         heard_s: u64,
     },
-    /// What was loaded is not there, or not all of it: servers failed meanwhile.
+    /// What was loaded is missing, or part of it: servers failed meanwhile.
     NotKept {
-        /// Which filter.
+        /// The filter.
         key: String,
         /// What is missing.
         what: String,
     },
-    /// Somebody wanted it to end, and what it had done so far is undone.
+    /// Cancelled; what had been done is undone.
     Cancelled,
     /// The filter is not the one that was opened: it was deleted or replaced.
     Replaced {
-        /// Which.
+        /// The filter.
         key: String,
     },
-    /// It has as many items as it was made for, and takes no more.
+    /// It is full: it holds as many items as it was created for.
     Full {
-        /// Which, or which shard.
+        /// The filter or shard.
         key: String,
     },
-    /// A name that cannot be that of a filter over many keys.
+    /// Not a valid name for a sharded filter.
     Name {
-        /// What was got.
+        /// What was given.
         got: String,
     },
-    /// A name without a byte.
+    /// An empty name.
     EmptyName,
-    /// No filter can be made to this wish.
+    /// Parameters that no filter can have.
     Spec(SpecError),
-    /// What the server sent is no filter.
+    /// What the server sent is not a filter.
     Damaged {
-        /// Under which key.
+        /// The key.
         key: String,
         /// What is wrong.
         what: String,
     },
-    /// What was to be loaded could not be read, or what was saved could not be written.
+    /// Reading the filter to load, or writing the saved one, failed.
     Io {
-        /// What the system said.
+        /// The system's error.
         what: String,
     },
-    /// The server answered with an error.
+    /// The server replied with an error.
     Refused {
-        /// About which key.
+        /// The key.
         key: String,
-        /// What it said.
+        /// Its message.
         what: String,
     },
 }
 
 impl FilterError {
-    /// The way out, where there is one to tell.
+    /// A hint, where there is one.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            FilterError::Link(LinkError::Away { .. }) => {
+            FilterError::Link(LinkError::Unreachable { .. }) => {
                 "is the server there? the address is redis://host:port/db, or redis+cluster://host:port"
             }
             FilterError::Link(LinkError::Unready { .. }) => {
@@ -162,6 +169,9 @@ impl FilterError {
             }
             FilterError::NotTheShard { .. } => {
                 "load the filter anew: nobody else may clear, delete or replace its shards, nor the server evict them (maxmemory-policy noeviction)"
+            }
+            FilterError::ShardsBeside { .. } => {
+                "delete the filter that took the name and load the larger one anew, or delete the shards that are left (orphans)"
             }
             FilterError::Loading { .. } => {
                 "wait until it has ended; if it was killed, its claim lapses within half a minute, and the same file goes on where it was"
@@ -200,7 +210,8 @@ impl fmt::Display for FilterError {
                 write!(f, "{key}: what tells of its shards is damaged: {what}")
             }
             FilterError::Shards { key, have, need } => {
-                write!(f, "{key}: it has {have} shards, not {need}")
+                let ending = if *have == 1 { "" } else { "s" };
+                write!(f, "{key}: it has {have} shard{ending}, not {need}")
             }
             FilterError::Lost { key, node } => {
                 write!(f, "{key} on {node}: this shard is gone, so nobody knows what was in it")
@@ -208,6 +219,10 @@ impl fmt::Display for FilterError {
             FilterError::NotTheShard { key, node, found } => {
                 write!(f, "{key} on {node}: not the shard that was there, but {found}")
             }
+            FilterError::ShardsBeside { key, shard } => write!(
+                f,
+                "{key}: a filter that took the name of a larger one, whose shards are still there ({shard} and others)"
+            ),
             FilterError::Loading { key, heard_s } => {
                 write!(f, "{key}: being loaded by somebody else, heard of {heard_s} s ago")
             }

@@ -4,6 +4,8 @@
 //! identity of the whole, and it is compared in the command that answers.
 
 use crate::FilterError;
+pub(crate) use mayhap::format::dump::ShardId;
+use mayhap::format::dump::parse_filter_id;
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -25,9 +27,12 @@ impl FilterId {
 
     /// From 32 hexadecimal digits.
     pub(crate) fn parse(text: &str) -> Option<FilterId> {
-        let whole = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let number = whole.then(|| u128::from_str_radix(text, 16).ok()).flatten()?;
-        Some(FilterId(number.to_be_bytes()))
+        parse_filter_id(text).map(FilterId)
+    }
+
+    /// Of the filter that a shard is one of.
+    pub(crate) fn of(shard: &ShardId) -> FilterId {
+        FilterId(shard.filter_id())
     }
 
     /// How long ago it was made, as far as clocks agree.
@@ -41,7 +46,7 @@ impl FilterId {
 
     /// One of its shards.
     pub(crate) fn shard(self, index: u32, count: u32) -> ShardId {
-        ShardId { id: self, index, count }
+        ShardId::nth(self.0, index, count)
     }
 }
 
@@ -51,42 +56,10 @@ impl fmt::Display for FilterId {
     }
 }
 
-/// The identity of one shard; written `id/index/count`, as `BF.SHARDMEXISTS` takes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ShardId {
-    pub id: FilterId,
-    pub index: u32,
-    pub count: u32,
-}
-
-impl ShardId {
-    /// Bytes in the head of a dump.
-    pub(crate) const BYTES: usize = 24;
-
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        [&self.id.0[..], &self.index.to_le_bytes(), &self.count.to_le_bytes()].concat()
-    }
-
-    /// `None` where these bytes are no identity.
-    pub(crate) fn decode(bytes: &[u8; ShardId::BYTES]) -> Option<ShardId> {
-        let (id, place) = bytes.split_first_chunk::<16>()?;
-        let (index, count) = place.split_first_chunk::<4>()?;
-        let count = u32::from_le_bytes(count.try_into().ok()?);
-        let index = u32::from_le_bytes(*index);
-        (index < count).then_some(ShardId { id: FilterId(*id), index, count })
-    }
-
-    /// Items that are in this shard and in no other filter: where the module knows no identities,
-    /// they are asked for along with the others.
-    pub(crate) fn witnesses(&self) -> [Vec<u8>; WITNESSES] {
-        std::array::from_fn(|n| format!("mayhap shard {self} witness {n}").into_bytes())
-    }
-}
-
-impl fmt::Display for ShardId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}", self.id, self.index, self.count)
-    }
+/// Items that are in this shard and in no other filter: where the module knows no identities,
+/// they are asked for along with the others.
+pub(crate) fn witnesses(shard: &ShardId) -> [Vec<u8>; WITNESSES] {
+    std::array::from_fn(|n| format!("mayhap shard {shard} witness {n}").into_bytes())
 }
 
 /// So many that another filter has all of them once in 10¹² times at a rate of 1%.
@@ -128,18 +101,12 @@ impl Mark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mayhap_module::filter::ShardId as Theirs;
 
     #[test]
-    fn identities_are_those_of_the_module() {
+    fn an_id_is_read_back_and_knows_its_age() {
         let id = FilterId::random().unwrap();
-        let ours = id.shard(3, 64);
-        let theirs = Theirs::parse(ours.to_string().as_bytes()).unwrap();
-        assert_eq!(theirs.to_string(), ours.to_string());
-        assert_eq!(theirs.encode()[..], ours.encode());
-        assert_eq!(ShardId::decode(&theirs.encode()), Some(ours));
-        assert_eq!(ShardId::decode(&[0xff; 24]), None);
         assert_eq!(FilterId::parse(&id.to_string()), Some(id));
+        assert_eq!(FilterId::of(&id.shard(3, 64)), id);
         assert_eq!(FilterId::parse("+0112233445566778899aabbccddeeff"), None);
         assert_ne!(id, FilterId::random().unwrap());
         assert!(id.age() < Duration::from_secs(600));

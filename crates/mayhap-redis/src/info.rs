@@ -1,47 +1,48 @@
-//! How a filter stands, over all of its keys.
+//! Statistics of a filter over all of its keys.
 
 use crate::filters::{shown, text};
-use crate::{FilterError, Make, Sharded};
+use crate::{FilterError, ServerModule, Sharded};
 use redis::Value;
 use std::collections::BTreeMap;
 
-/// How a filter stands.
+/// Statistics of a filter.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Info {
-    /// Its kind, as the server calls it.
+    /// Its kind, as the server names it.
     pub kind: String,
     /// Items counted in.
     pub items: u64,
-    /// Items it is made for, or has grown to.
+    /// Its capacity, including growth.
     pub capacity: u64,
     /// Bytes of memory on the servers.
     pub bytes: u64,
-    /// Layers of a shard, at the most.
+    /// Layers of a shard, at most.
     pub layers: u64,
-    /// Whether it is hashed under a secret; `None` where the server does not tell.
+    /// Whether it is hashed with a secret; `None` where the server does not say.
     pub keyed: Option<bool>,
-    /// The rate asked for, where the server tells.
+    /// The target false-positive rate, where the server says it.
     pub fpr: Option<f64>,
-    /// The rate as the bits stand now, where the server tells.
+    /// The current false-positive rate, where the server says it.
     pub fpr_now: Option<f64>,
-    /// The share of bits that are set, where the server tells.
+    /// The share of set bits, where the server says it.
     pub fill: Option<f64>,
-    /// The fullest shard: its key, its items and what it is made for.
+    /// The fullest shard: its key, its items and its capacity.
     pub fullest: (String, u64, u64),
     /// Shards on each node.
     pub nodes: BTreeMap<String, u32>,
 }
 
 impl Sharded {
-    /// How it stands. With our module every bit is read for that.
+    /// Its statistics. The Mayhap module reads every bit for them.
     pub fn info(&self) -> Result<Info, FilterError> {
-        let full: &[&str] = if self.filters().make() == Make::Mayhap { &["FULL"] } else { &[] };
+        let full: &[&str] =
+            if self.filters().server_module() == ServerModule::Mayhap { &["FULL"] } else { &[] };
         let shards: Vec<Fields> = self.each("INFO", full)?.into_iter().map(Fields::of).collect();
         let sum = |name: &str| {
             shards.iter().filter_map(|shard| shard.number(name)).fold(0, u64::saturating_add)
         };
-        // A stranger is asked for in one shard, and in each as often.
+        // An absent key is looked up in one shard, each equally likely.
         let mean = |name: &str| {
             let all: Option<Vec<f64>> = shards.iter().map(|shard| shard.decimal(name)).collect();
             all.map(|all| all.iter().sum::<f64>() / all.len().max(1) as f64)

@@ -1,13 +1,13 @@
 //! What loads that died have left: shards that no descriptor tells of, and pieces under other names.
 
 use crate::claim::{Claimed, claimed};
-use crate::dump::{Head, is_ours};
 use crate::filters::{refusal, shown, text};
 use crate::identity::{FilterId, ShardId};
-use crate::router::Order;
-use crate::slot::{shard_key, slot_of};
+use crate::router::Request;
+use crate::slot::{first_shard_keys, shard_key, slot_of};
 use crate::transfer::ABANDONED_S;
-use crate::{FilterError, Filters, Held, Reply};
+use crate::{FilterError, Filters, KeyContent, Reply};
+use mayhap::format::dump::DumpHead;
 use redis::{Value, cmd};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -109,7 +109,7 @@ fn since(age: Duration) -> Duration {
 
 /// What is known about the filter of a name.
 struct Owner {
-    held: Held,
+    held: KeyContent,
     claim: Option<(Claimed, bool)>,
 }
 
@@ -168,12 +168,12 @@ impl Filters {
     pub fn delete_orphans(&self, orphans: &[Orphan]) -> Result<u64, FilterError> {
         let mut gone = 0;
         for batch in orphans.chunks(BATCH) {
-            let order = |orphan: &Orphan| match orphan.shard {
+            let request = |orphan: &Orphan| match orphan.shard {
                 Some(shard) => self.unlink_shard(&orphan.key, shard),
-                None => Order::at(slot_of(&orphan.key), cmd("UNLINK").arg(&orphan.key)),
+                None => Request::at(slot_of(&orphan.key), cmd("UNLINK").arg(&orphan.key)),
             };
-            let orders: Vec<Order> = batch.iter().map(order).collect();
-            let replies = self.router.ask(&orders, self.writing())?;
+            let requests: Vec<Request> = batch.iter().map(request).collect();
+            let replies = self.router.send(&requests, self.writing())?;
             for (orphan, reply) in batch.iter().zip(replies) {
                 match reply {
                     Ok(Value::Int(count)) => gone += count.unsigned_abs(),
@@ -185,17 +185,44 @@ impl Filters {
         Ok(gone)
     }
 
+    /// Fails where a filter lies under the name of a larger one whose shards are still there: then
+    /// the descriptor was deleted and the name taken by somebody else (a `BF.ADD` is enough), and the
+    /// filter would answer "no" for what the shards hold.
+    ///
+    /// Only the identity tells a shard, so those of modules without identities are not noticed; nor is
+    /// anything where the caller may not read the shards.
+    pub(crate) fn check_no_shards_beside(&self, name: &[u8]) -> Result<(), FilterError> {
+        if !self.keeps_identities() {
+            return Ok(());
+        }
+        let keys = first_shard_keys(name);
+        let head = |key: &Vec<u8>| Request::at(slot_of(key), self.command("SCANDUMP", key).arg(0));
+        let requests: Vec<Request> = keys.iter().map(head).collect();
+        let replies = self.router.send(&requests, self.reading())?;
+        let is_first = |key: &[u8], reply: &Reply| {
+            let shard = shard_of(reply).filter(|shard| shard.index() == 0);
+            shard.is_some_and(|shard| shard_key(name, 0, shard.count()) == key)
+        };
+        let found = keys.iter().zip(&replies).find(|(key, reply)| is_first(key, reply));
+        let Some((shard, _)) = found else { return Ok(()) };
+        // Somebody may be putting shards under this name just now.
+        if matches!(claimed(self, name)?, Some((_, true))) {
+            return Ok(());
+        }
+        Err(FilterError::ShardsBeside { key: shown(name), shard: shown(shard) })
+    }
+
     /// Delete a key if it holds this shard.
-    pub(crate) fn unlink_shard(&self, key: &[u8], shard: ShardId) -> Order {
+    pub(crate) fn unlink_shard(&self, key: &[u8], shard: ShardId) -> Request {
         let mut eval = cmd("EVAL");
         eval.arg(UNLINK_SHARD).arg(1).arg(key);
         eval.arg(self.command_name("SHARDMEXISTS")).arg(shard.to_string());
-        Order::at(slot_of(key), &eval)
+        Request::at(slot_of(key), &eval)
     }
 
     /// `None` where it cannot be told: then nothing is its orphan.
     fn owner(&self, name: &[u8]) -> Result<Option<Owner>, FilterError> {
-        let held = match self.look(name) {
+        let held = match self.key_content(name) {
             Err(FilterError::Descriptor { .. }) => return Ok(None),
             held => held?,
         };
@@ -203,17 +230,26 @@ impl Filters {
     }
 
     fn facts(&self, keys: &[(Vec<u8>, Named)]) -> Result<Vec<Facts>, FilterError> {
-        let mut orders = Vec::with_capacity(4 * keys.len());
+        let mut requests = Vec::with_capacity(4 * keys.len());
         for (key, _) in keys {
             let slot = slot_of(key);
-            orders.push(Order::at(slot, cmd("TYPE").arg(key)));
+            requests.push(Request::at(slot, cmd("TYPE").arg(key)));
             // Before it is touched.
-            orders.push(Order::at(slot, cmd("OBJECT").arg("IDLETIME").arg(key)));
-            orders.push(Order::at(slot, cmd("TTL").arg(key)));
-            orders.push(Order::at(slot, self.command("SCANDUMP", key).arg(0)));
+            requests.push(Request::at(slot, cmd("OBJECT").arg("IDLETIME").arg(key)));
+            requests.push(Request::at(slot, cmd("TTL").arg(key)));
+            requests.push(Request::at(slot, self.command("SCANDUMP", key).arg(0)));
         }
-        let replies = self.router.ask(&orders, self.reading())?;
+        let replies = self.router.send(&requests, self.reading())?;
         Ok(replies.chunks(4).map(Facts::of).collect())
+    }
+}
+
+/// Which shard a key is, by the head of its dump.
+fn shard_of(head: &Reply) -> Option<ShardId> {
+    let Ok(Value::Array(pair)) = head else { return None };
+    match pair.as_slice() {
+        [_, Value::BulkString(head)] => DumpHead::decode(head).ok()?.shard,
+        _ => None,
     }
 }
 
@@ -236,18 +272,11 @@ impl Facts {
             Ok(Value::Int(seconds)) => u64::try_from(*seconds).ok(),
             _ => None,
         };
-        let head = match head {
-            Ok(Value::Array(pair)) => match pair.as_slice() {
-                [_, Value::BulkString(head)] if is_ours(head) => Head::decode(head).ok(),
-                _ => None,
-            },
-            _ => None,
-        };
         Facts {
             is_filter: ["mayhap-bf", "MBbloom--", "bloomfltr"].contains(&kind.as_str()),
             idle: seconds(idle).map(Duration::from_secs),
             left_s: seconds(ttl),
-            shard: head.and_then(|head| head.shard),
+            shard: shard_of(head),
         }
     }
 
@@ -261,15 +290,17 @@ impl Facts {
     ) -> Option<Duration> {
         let Some(shard) = self.shard else {
             // Servers that count how often keys are used do not know when.
-            let orphaned = was_named && owner.held == Held::Nothing && !owner.is_at_work(None);
+            let orphaned =
+                was_named && owner.held == KeyContent::Nothing && !owner.is_at_work(None);
             return orphaned.then(|| self.idle.unwrap_or_default());
         };
+        let id = FilterId::of(&shard);
         let described =
-            matches!(&owner.held, Held::Shards(about) if about.mark().id() == Some(shard.id));
+            matches!(&owner.held, KeyContent::Shards(about) if about.mark().id() == Some(id));
         // Somebody's copy, or what was renamed, is theirs.
-        let is_its_place = key == shard_key(name, shard.index, shard.count);
-        let orphaned = is_its_place && !described && !owner.is_at_work(Some(shard.id));
-        orphaned.then(|| shard.id.age())
+        let is_its_place = key == shard_key(name, shard.index(), shard.count());
+        let orphaned = is_its_place && !described && !owner.is_at_work(Some(id));
+        orphaned.then(|| id.age())
     }
 
     /// How long ago something came of it that is on its way.
@@ -302,7 +333,7 @@ impl std::fmt::Display for Orphan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slot::beside;
+    use crate::slot::sibling_key;
 
     #[test]
     fn names_tell_what_keys_are() {
@@ -315,7 +346,7 @@ mod tests {
         let id = FilterId::random().unwrap();
         for key in ["list:{7}", "list"] {
             for what in [format!("loading-{id}"), format!("saving-{id}")] {
-                let temp = beside(key.as_bytes(), &what);
+                let temp = sibling_key(key.as_bytes(), &what);
                 let Some(Named::OnItsWay { name, id: found, .. }) = Named::of(&temp) else {
                     panic!("{}", shown(&temp));
                 };

@@ -1,10 +1,10 @@
-//! What is asked: commands, and scripts by their digest.
+//! Requests: commands, and scripts by their digest.
 
 use crate::slot::slot_of;
 use redis::{Cmd, Value};
 use std::sync::OnceLock;
 
-/// A script that servers learn once and are then called for by its digest.
+/// A script that servers load once and then run by its digest (`EVALSHA`).
 ///
 /// ```
 /// use mayhap_redis::Script;
@@ -26,7 +26,7 @@ impl Script {
     }
 }
 
-/// One thing to ask, and the slot of the key it is about.
+/// A command or script, and the slot of its key.
 pub struct Request {
     slot: Option<u16>,
     kind: Kind,
@@ -37,7 +37,7 @@ enum Kind {
     Script { script: &'static Script, keys: Vec<Vec<u8>>, args: Vec<Vec<u8>> },
 }
 
-/// What came back: a value, or what the server had against it.
+/// The value, or the server's error message.
 pub type Reply = Result<Value, String>;
 
 impl Request {
@@ -46,7 +46,7 @@ impl Request {
         Request { slot: None, kind: Kind::Command(cmd.clone()) }
     }
 
-    /// A command about this key, and others of its slot.
+    /// A command on this key, and others of its slot.
     pub fn about(key: &[u8], cmd: &Cmd) -> Request {
         Request::at(slot_of(key), cmd)
     }
@@ -57,7 +57,7 @@ impl Request {
         Request { slot, kind: Kind::Script { script, keys, args } }
     }
 
-    /// A command about keys of this slot.
+    /// A command on keys of this slot.
     pub(crate) fn at(slot: u16, cmd: &Cmd) -> Request {
         Request { slot: Some(slot), kind: Kind::Command(cmd.clone()) }
     }
@@ -71,8 +71,7 @@ impl Request {
         self.slot
     }
 
-    /// As it goes to a server: a script by its digest, or `in_full` where the server does not
-    /// know it.
+    /// The bytes sent: a script by its digest, or `in_full` where the server does not know it.
     pub(crate) fn write(&self, in_full: bool, out: &mut Vec<u8>) {
         match &self.kind {
             Kind::Command(cmd) => cmd.write_packed_command(out),
@@ -80,7 +79,7 @@ impl Request {
         }
     }
 
-    /// The same as a command.
+    /// The same as a command of the `redis` crate.
     pub(crate) fn cmd(&self, in_full: bool) -> Cmd {
         match &self.kind {
             Kind::Command(cmd) => cmd.clone(),

@@ -1,4 +1,6 @@
-//! Which slot of a cluster a key is in, and names of keys that are in a certain one.
+//! The slot of a key, and names of keys in a given slot.
+
+use mayhap::sizing::MAX_SHARDS;
 
 /// The slots of a cluster.
 pub const SLOTS: u16 = 16384;
@@ -19,7 +21,7 @@ const TABLE: [u16; 256] = {
     table
 };
 
-/// The slot of a key: by what is between its first braces, if there is something, or by all of it.
+/// The slot of a key: of its hash tag, if it has one, or of the whole key.
 ///
 /// ```
 /// use mayhap_redis::slot_of;
@@ -35,7 +37,7 @@ fn slot_of_tag(tag: &[u8]) -> u16 {
     tag.iter().fold(0, step) % SLOTS
 }
 
-/// What is between the first brace and the next that closes.
+/// The hash tag: between the first brace and the next closing one.
 fn tag_of(key: &[u8]) -> Option<&[u8]> {
     let open = key.iter().position(|byte| *byte == b'{')?;
     let rest = &key[open + 1..];
@@ -45,14 +47,14 @@ fn tag_of(key: &[u8]) -> Option<&[u8]> {
 
 /// The key of shard `shard` of `shards`: `name:{tag}`.
 ///
-/// The tag is the first of `i`, `i.1`, `i.2` … whose slot lies in the `i`th of as many equal
-/// ranges of slots as there are shards. So nodes with equal ranges of slots, as clusters have
-/// them, get equal numbers of shards; and shards of equal numbers of all filters share a slot.
+/// The tag is the first of `i`, `i.1`, `i.2` … whose slot is in the `i`th of as many equal slot
+/// ranges as there are shards. So nodes with equal slot ranges, as clusters have them, get equal
+/// numbers of shards; and equally numbered shards of all filters share a slot.
 pub(crate) fn shard_key(name: &[u8], shard: u32, shards: u32) -> Vec<u8> {
     let edge =
         |shard: u32| (u64::from(shard) * u64::from(SLOTS)).div_ceil(u64::from(shards)) as u16;
     let range = edge(shard)..edge(shard + 1);
-    // Enough to come by every slot there is.
+    // Enough to reach every slot.
     let more = (1..1 << 20).map(|more| format!("{shard}.{more}"));
     let tags = std::iter::once(shard.to_string()).chain(more);
     let tag = tags.into_iter().find(|tag| range.contains(&slot_of_tag(tag.as_bytes())));
@@ -60,19 +62,39 @@ pub(crate) fn shard_key(name: &[u8], shard: u32, shards: u32) -> Vec<u8> {
     [name, b":{", tag.as_bytes(), b"}"].concat()
 }
 
-/// Another key of the same slot, by which a key can be recognised.
-pub(crate) fn beside(key: &[u8], what: &str) -> Vec<u8> {
+/// Every key that the first shard of a filter of this name can have, whatever the number of shards:
+/// those are the tags whose slot is lower than that of every tag before them.
+pub(crate) fn first_shard_keys(name: &[u8]) -> Vec<Vec<u8>> {
+    // The first of the most shards lies in the slots below this.
+    let narrowest = SLOTS.div_ceil(MAX_SHARDS as u16);
+    let more = (1..1 << 20).map(|more| format!("0.{more}"));
+    let (mut keys, mut lowest) = (Vec::new(), u16::MAX);
+    for tag in std::iter::once("0".to_owned()).chain(more) {
+        let slot = slot_of_tag(tag.as_bytes());
+        if slot < lowest {
+            keys.push([name, b":{", tag.as_bytes(), b"}"].concat());
+            lowest = slot;
+        }
+        if lowest < narrowest {
+            break;
+        }
+    }
+    keys
+}
+
+/// Another key in the same slot, recognisable by its name.
+pub(crate) fn sibling_key(key: &[u8], what: &str) -> Vec<u8> {
     let slot = slot_of(key);
     let as_it_is = [key, b":", what.as_bytes()].concat();
     let wrapped = [b"{", key, b"}:", what.as_bytes()].concat();
     // Where the braces of a name are in the way: any tag of the slot.
-    let shown: Vec<u8> = key.iter().copied().map(unbraced).collect();
+    let shown: Vec<u8> = key.iter().copied().map(escape_braces).collect();
     let tagged = |n: u32| [&shown[..], format!(":{what}:{{{n}}}").as_bytes()].concat();
     let mut all = [as_it_is, wrapped].into_iter().chain((0..1 << 20).map(tagged));
     all.find(|key| slot_of(key) == slot).unwrap_or_else(|| key.to_vec())
 }
 
-fn unbraced(byte: u8) -> u8 {
+fn escape_braces(byte: u8) -> u8 {
     if matches!(byte, b'{' | b'}') { b'_' } else { byte }
 }
 
@@ -96,7 +118,16 @@ mod tests {
         }
     }
 
-    /// Frozen: clusters hold keys of these names.
+    #[test]
+    fn the_first_shard_has_one_of_few_names() {
+        let keys = first_shard_keys(b"seen");
+        assert!(keys.len() < 20, "{}", keys.len());
+        for shards in (1..=MAX_SHARDS).step_by(5).chain([MAX_SHARDS]) {
+            assert!(keys.contains(&shard_key(b"seen", 0, shards)), "of {shards}");
+        }
+    }
+
+    /// Frozen: clusters hold keys with these names.
     #[test]
     fn golden_names() {
         let names = |shards: u32| -> Vec<String> {
@@ -134,7 +165,7 @@ mod tests {
         let names: [&[u8]; 9] =
             [b"seen", b"seen:{7}", b"a{b", b"a}b", b"{}x", b"{", b"}", b"", b"x{}{y}"];
         for key in names {
-            let other = beside(key, "loading-1");
+            let other = sibling_key(key, "loading-1");
             assert_ne!(other, key);
             assert_eq!(slot_of(&other), slot_of(key), "{}", String::from_utf8_lossy(key));
             assert!(String::from_utf8(other).unwrap().contains("loading-1"));

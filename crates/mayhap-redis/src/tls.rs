@@ -1,4 +1,4 @@
-//! TLS by rustls: whom to trust, and who we are.
+//! TLS by rustls: trusted authorities and the client certificate.
 
 use crate::address::Node;
 use crate::{Address, LinkError};
@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A handshake, to its end.
+/// A complete handshake.
 pub(crate) fn begin<S: Read + Write>(
     address: &Address,
     node: &Node,
@@ -18,25 +18,25 @@ pub(crate) fn begin<S: Read + Write>(
     let refuse = |what: String| LinkError::Tls { address: address.node_name(node), what };
     let name = server_name(address, node)?;
     let connection = ClientConnection::new(config(address, node)?, name);
-    let mut connection = connection.map_err(|error| refuse(said(&error)))?;
+    let mut connection = connection.map_err(|error| refuse(message(&error)))?;
     while connection.is_handshaking() {
         connection.complete_io(&mut socket).map_err(|error| failed(address, node, &error))?;
     }
     Ok(Box::new(StreamOwned::new(connection, socket)))
 }
 
-/// A server that was reached and ends the handshake does not speak TLS, or not with us.
+/// A server that was reached and ends the handshake does not speak TLS, or rejects us.
 pub(crate) fn failed(address: &Address, node: &Node, error: &io::Error) -> LinkError {
     let name = address.node_name(node);
     match LinkError::of_io(&name, error) {
-        LinkError::Away { address, .. }
+        LinkError::Unreachable { address, .. }
             if matches!(
                 error.kind(),
                 io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset
             ) =>
         {
             let what = "the server ended the handshake; does it speak TLS? redis:// is without";
-            LinkError::Away { address, what: what.to_owned() }
+            LinkError::Unreachable { address, what: what.to_owned() }
         }
         error => error,
     }
@@ -52,7 +52,7 @@ pub(crate) fn server_name(
     })
 }
 
-/// Read anew for every connection, so that renewed certificates are used.
+/// Read again for every connection, so that renewed certificates are used.
 pub(crate) fn config(address: &Address, node: &Node) -> Result<Arc<ClientConfig>, LinkError> {
     let refuse = |what: String| LinkError::Tls { address: address.node_name(node), what };
     let certificates = address.certificates();
@@ -60,7 +60,7 @@ pub(crate) fn config(address: &Address, node: &Node) -> Result<Arc<ClientConfig>
     match &certificates.authority {
         Some(file) => {
             for authority in read(file).map_err(refuse)? {
-                roots.add(authority).map_err(|error| refuse(named(file, &said(&error))))?;
+                roots.add(authority).map_err(|error| refuse(named(file, &message(&error))))?;
             }
         }
         None => {
@@ -71,7 +71,7 @@ pub(crate) fn config(address: &Address, node: &Node) -> Result<Arc<ClientConfig>
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| refuse(said(&error)))?
+        .map_err(|error| refuse(message(&error)))?
         .with_root_certificates(roots);
     let config = match &certificates.client {
         None => config.with_no_client_auth(),
@@ -80,7 +80,7 @@ pub(crate) fn config(address: &Address, node: &Node) -> Result<Arc<ClientConfig>
             let secret = PrivateKeyDer::from_pem_file(key)
                 .map_err(|error| refuse(named(key, &error.to_string())))?;
             let shown = config.with_client_auth_cert(chain, secret);
-            shown.map_err(|error| refuse(named(certificate, &said(&error))))?
+            shown.map_err(|error| refuse(named(certificate, &message(&error))))?
         }
     };
     Ok(Arc::new(config))
@@ -97,11 +97,11 @@ fn named(file: &Path, what: &str) -> String {
     format!("{}: {what}", file.display())
 }
 
-/// Of a server without TLS.
+/// The message for a server without TLS.
 pub(crate) const PLAIN: &str = "the server does not speak it; write redis://… or redis+cluster://…";
 
-/// As people read it, with the way out.
-pub(crate) fn said(error: &rustls::Error) -> String {
+/// An error for users, with a hint.
+pub(crate) fn message(error: &rustls::Error) -> String {
     use rustls::AlertDescription::{CertificateRequired, HandshakeFailure};
     match error {
         rustls::Error::InvalidMessage(_) => PLAIN.to_owned(),

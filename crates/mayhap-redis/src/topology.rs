@@ -1,4 +1,4 @@
-//! Who has which slots, and who answers at all. No socket here.
+//! The slot map, and which nodes answer. No I/O here.
 
 use crate::address::Node;
 use crate::{Address, LinkError};
@@ -12,23 +12,23 @@ use std::time::{Duration, Instant};
 /// Which node has which slots.
 pub(crate) struct Topology {
     ranges: Vec<(RangeInclusive<u16>, Node)>,
-    /// Who said so: a node that answers.
+    /// The node it was read from.
     told_by: Node,
 }
 
 impl Topology {
-    /// One server has them all.
+    /// A single server with all slots.
     pub(crate) fn single(node: &Node) -> Topology {
         Topology { ranges: vec![(0..=u16::MAX, node.clone())], told_by: node.clone() }
     }
 
-    /// What a node answered to `CLUSTER SLOTS`. One that does not know its own name is where it
-    /// was asked.
+    /// Parse the reply to `CLUSTER SLOTS`. A node that does not know its own name is where it was
+    /// asked.
     pub(crate) fn read(asked: &Node, name: &str, value: Value) -> Result<Topology, LinkError> {
         let rows = match value {
             Value::Array(rows) => rows,
             Value::ServerError(error) => {
-                let (address, what) = (name.to_owned(), crate::batch::said(&error));
+                let (address, what) = (name.to_owned(), crate::batch::message(&error));
                 return Err(match what {
                     what if what.contains("cluster support disabled") => {
                         LinkError::Standalone { address }
@@ -47,13 +47,13 @@ impl Topology {
         Ok(Topology { ranges, told_by: asked.clone() })
     }
 
-    /// Who has a slot; for what needs none, somebody who answers.
+    /// The node of a slot; for requests without one, a node that answers.
     pub(crate) fn node_of(&self, slot: Option<u16>) -> Option<&Node> {
         let Some(slot) = slot else { return Some(&self.told_by) };
         self.ranges.iter().find(|(range, _)| range.contains(&slot)).map(|(_, node)| node)
     }
 
-    /// All that have slots, once each.
+    /// All nodes with slots, once each.
     pub(crate) fn nodes(&self) -> Vec<Node> {
         let mut nodes: Vec<Node> = self.ranges.iter().map(|(_, node)| node.clone()).collect();
         nodes.sort();
@@ -62,7 +62,7 @@ impl Topology {
     }
 }
 
-/// A row: first slot, last slot, and where the primary is.
+/// A row: first slot, last slot, and the address of the primary.
 fn range(asked: &Node, row: Value) -> Option<(RangeInclusive<u16>, Node)> {
     let Value::Array(row) = row else { return None };
     let number = |value: &Value| match value {
@@ -77,13 +77,13 @@ fn range(asked: &Node, row: Value) -> Option<(RangeInclusive<u16>, Node)> {
     Some((number(first)?..=number(last)?, Node { host, port: number(port)? }))
 }
 
-/// What has been learnt of a server or cluster, by all calls together.
+/// What is known about a server or cluster, shared by all calls.
 #[derive(Default)]
 pub(crate) struct Known {
     topology: Mutex<Option<Arc<Topology>>>,
-    /// Where nodes were when last heard of.
+    /// The last known addresses of the nodes.
     nodes: Mutex<Vec<Node>>,
-    /// Who did not answer lately: asked last.
+    /// Nodes that did not answer lately: tried last.
     suspects: Mutex<HashSet<Node>>,
     reached: AtomicBool,
 }
@@ -101,14 +101,14 @@ impl Known {
         topology
     }
 
-    /// One server has all slots, whether it answers or not.
+    /// A single server has all slots, whether it answers or not.
     pub(crate) fn single(&self, node: &Node) -> Arc<Topology> {
         let topology = Arc::new(Topology::single(node));
         *locked(&self.topology) = Some(Arc::clone(&topology));
         topology
     }
 
-    /// This is not how it is any more. What others have learnt since stays.
+    /// Forget this outdated map. A newer one that others have read stays.
     pub(crate) fn forget(&self, old: &Arc<Topology>) {
         let mut topology = locked(&self.topology);
         if topology.as_ref().is_some_and(|now| Arc::ptr_eq(now, old)) {
@@ -116,8 +116,8 @@ impl Known {
         }
     }
 
-    /// Whom to ask for the slots, in this order: whom the address names and whom the cluster
-    /// told of, and those who did not answer lately at the end.
+    /// The nodes to ask for the slot map, in this order: those of the address and those that the
+    /// cluster reported, with those that did not answer lately at the end.
     pub(crate) fn candidates(&self, address: &Address) -> Vec<Node> {
         let mut all: Vec<Node> = vec![];
         for node in address.nodes().chain(locked(&self.nodes).iter()) {
@@ -139,20 +139,20 @@ impl Known {
         locked(&self.suspects).insert(node.clone());
     }
 
-    /// Whether anybody ever answered: before, there is nothing to be patient for.
+    /// Whether any node has ever answered: before that, patience is pointless.
     pub(crate) fn is_reached(&self) -> bool {
         self.reached.load(Relaxed)
     }
 }
 
-/// Until when one of so many is asked, so that the last of them has its turn, and the call itself.
+/// The deadline for one of `n` nodes, so that the last of them and the call itself have time left.
 pub(crate) fn share(until: Instant, left: usize) -> Instant {
     let now = Instant::now();
     let share = until.saturating_duration_since(now) / (left as u32 + 1);
     now + share.max(Duration::from_millis(1))
 }
 
-/// What nobody can be blamed for alone: of all errors the one that somebody can mend.
+/// Of several errors, the one that somebody can fix.
 pub(crate) fn worse(one: Option<LinkError>, other: LinkError) -> LinkError {
     match one {
         Some(one) if !one.is_of_the_moment() || other.is_of_the_moment() => one,

@@ -1,16 +1,16 @@
-//! Whole filters over the wire, in pieces.
+//! Uploads and downloads of whole filters, in chunks.
 //!
-//! A filter is loaded under another name in the same slot and takes its own when it is whole, so
-//! that nobody ever finds half of one. The other name expires an hour after the last piece, in
-//! case nobody comes to clear it away.
+//! A filter is uploaded under a temporary name in the same slot and renamed when it is complete, so
+//! that nobody ever sees half of one. The temporary name expires an hour after the last chunk, in
+//! case nobody cleans up.
 
-use crate::dump::{Head, is_ours};
 use crate::filters::{check_key, refusal, shown, text, unexpected};
 use crate::identity::ShardId;
-use crate::router::{How, Order};
-use crate::slot::{beside, slot_of};
-use crate::{FilterError, Filters, Held, LinkError, Make, Reply, Sharded, Wait};
+use crate::router::{Request, RequestOptions};
+use crate::slot::{sibling_key, slot_of};
+use crate::{FilterError, Filters, KeyContent, LinkError, Reply, ServerModule, Sharded, Wait};
 use mayhap::Secret;
+use mayhap::format::dump::{DumpError, DumpHead, DumpPart};
 use mayhap_foreign::redisbloom::Chain;
 use redis::{Value, cmd};
 use std::io::{self, Write};
@@ -18,19 +18,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Bytes in one piece.
+/// Bytes per chunk.
 const CHUNK_BYTES: usize = 4 << 20;
-/// When a filter that nobody goes on loading is forgotten, in seconds.
+/// Time to live of an unfinished upload, in seconds.
 pub(crate) const ABANDONED_S: u64 = 3600;
-/// How often a load begins anew because a connection was lost.
+/// How often a load is restarted after a lost connection.
 pub(crate) const TRIES: u32 = 3;
-/// How long it can be seen that a filter was given its name, in seconds.
+/// How long the marker of a completed rename is kept, in seconds.
 const NAMED_S: u64 = 600;
-/// How long a replica may take that nobody asked for.
+/// How long to wait for replicas when none were required.
 const REPLICA_WITHIN: Duration = Duration::from_secs(5);
 
-/// `RENAME`, which can be asked for twice, because it leaves word that it was done: what a failover
-/// forgets, it forgets from the end, so where the word is, the name is.
+/// `RENAME` made idempotent by a marker that it was done: a failover loses the newest writes first,
+/// so where the marker exists, the rename was done.
 const GIVE_NAME: &str = "\
 local kind = redis.call('TYPE', KEYS[1])['ok']
 if kind == 'none' then return -1 end
@@ -42,31 +42,31 @@ end
 redis.call('SET', KEYS[1], 'named', 'EX', ARGV[2])
 return 1";
 
-/// Told how many bytes more have gone over the wire.
-pub type Moved<'a> = dyn Fn(u64) + Sync + 'a;
+/// Called with the number of bytes transferred since the last call.
+pub type OnProgress<'a> = dyn Fn(u64) + Sync + 'a;
 
-/// What was saved.
+/// The format of a saved filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Saved {
-    /// A file of ours. Without its secret a keyed one answers nobody.
+pub enum SavedFormat {
+    /// A Mayhap file. A keyed one is useless without its secret.
     Mayhap {
-        /// What it is hashed under.
+        /// The secret it is hashed with.
         secret: Option<Secret>,
     },
-    /// RedisBloom's chunks, one after another.
+    /// RedisBloom's chunks, concatenated.
     RedisBloom,
 }
 
 impl Filters {
-    /// Load a file of ours under a key; `over` what is there.
+    /// Load a Mayhap file into a key; `over`: replace what it holds.
     pub fn load_file(
         self: &Arc<Self>,
         key: &[u8],
         file: &[u8],
         secret: Option<Secret>,
         over: bool,
-        moved: &Moved<'_>,
+        moved: &OnProgress<'_>,
     ) -> Result<(), FilterError> {
         self.check_native()?;
         self.replace(key, over, &|temp| {
@@ -74,15 +74,15 @@ impl Filters {
         })
     }
 
-    /// Load a filter of RedisBloom's under a key: ours keeps it as RedisBloom would.
+    /// Load a RedisBloom filter into a key: the Mayhap module keeps it as RedisBloom would.
     pub fn load_chain<B: AsRef<[u8]> + Sync>(
         self: &Arc<Self>,
         key: &[u8],
         chain: &Chain<B>,
         over: bool,
-        moved: &Moved<'_>,
+        moved: &OnProgress<'_>,
     ) -> Result<(), FilterError> {
-        if self.make() == Make::ValkeyBloom {
+        if self.server_module() == ServerModule::ValkeyBloom {
             return Err(FilterError::Pairing {
                 what: "valkey-bloom loads no dumps of RedisBloom".to_owned(),
                 hint: "load it into a server with RedisBloom or with the module of mayhap",
@@ -97,16 +97,16 @@ impl Filters {
         })
     }
 
-    /// Write the filter under a key as a file: ours, or RedisBloom's chunks one after another.
+    /// Save the filter of a key to a file: a Mayhap file, or RedisBloom's chunks, concatenated.
     ///
-    /// Where the server can copy, a copy is saved, so that what is added meanwhile does no harm.
+    /// If the server supports it, a copy is saved, so that concurrent additions do no harm.
     pub fn save(
         &self,
         key: &[u8],
         to: &mut dyn Write,
-        moved: &Moved<'_>,
-    ) -> Result<Saved, FilterError> {
-        if self.make() == Make::ValkeyBloom {
+        moved: &OnProgress<'_>,
+    ) -> Result<SavedFormat, FilterError> {
+        if self.server_module() == ServerModule::ValkeyBloom {
             return Err(FilterError::Pairing {
                 what: "valkey-bloom has no command to save a filter with".to_owned(),
                 hint: "DUMP it and read the payload: `mayhap info --format valkey-bloom`",
@@ -115,13 +115,13 @@ impl Filters {
         self.save_with_identity(key, to, moved).map(|(saved, _)| saved)
     }
 
-    /// The same, and which shard it is, if it is one.
+    /// The same, and the identity of the shard, if it is one.
     pub(crate) fn save_with_identity(
         &self,
         key: &[u8],
         to: &mut dyn Write,
-        moved: &Moved<'_>,
-    ) -> Result<(Saved, Option<ShardId>), FilterError> {
+        moved: &OnProgress<'_>,
+    ) -> Result<(SavedFormat, Option<ShardId>), FilterError> {
         check_key(key)?;
         let copy = self.copy_of(key)?;
         let saved = self.fetch(key, copy.as_deref().unwrap_or(key), to, moved);
@@ -131,40 +131,40 @@ impl Filters {
         saved
     }
 
-    /// Fails where the server cannot hold filters of ours.
+    /// Fails if the server cannot hold Mayhap filters.
     pub(crate) fn check_native(&self) -> Result<(), FilterError> {
-        if self.make() == Make::Mayhap {
+        if self.server_module() == ServerModule::Mayhap {
             return Ok(());
         }
         Err(FilterError::Pairing {
             what: format!(
                 "the server has {}, which cannot hold filters of mayhap's own format",
-                self.make().name()
+                self.server_module().name()
             ),
             hint: "load the module of mayhap there, or build the filter with --format redisbloom",
         })
     }
 
-    /// Load under another name, then give it its own. What is told to be there in the end is.
+    /// Upload under a temporary name, then rename. When this returns, the filter is there.
     fn replace(
         self: &Arc<Self>,
         key: &[u8],
         over: bool,
         feed: &dyn Fn(&[u8]) -> Result<(), FilterError>,
     ) -> Result<(), FilterError> {
-        let there = self.look(key)?;
-        if there != Held::Nothing && !over {
+        let there = self.key_content(key)?;
+        if there != KeyContent::Nothing && !over {
             return Err(FilterError::Exists { key: shown(key) });
         }
         for attempt in 0..TRIES {
             let temp = self.upload(key, feed)?;
             let named = self.check_cancelled().and_then(|()| {
-                if let (Held::Shards(_), 0) = (&there, attempt) {
+                if let (KeyContent::Shards(_), 0) = (&there, attempt) {
                     Sharded::open(self, key)?.delete()?;
                 }
                 let names = [(temp.as_slice(), key)];
-                let named = self.give_names(&names, over)?;
-                // A failover since then may have taken it away again.
+                let named = self.rename_into_place(&names, over)?;
+                // A failover since then may have lost it.
                 Ok(named[0] && self.is_named(&temp)?)
             });
             self.discard(&temp);
@@ -176,7 +176,7 @@ impl Filters {
         Err(FilterError::NotKept { key: shown(key), what })
     }
 
-    /// Load under another name in the slot of `key`; which name that is.
+    /// Upload under a temporary name in the slot of `key`; returns that name.
     fn upload(
         &self,
         key: &[u8],
@@ -184,18 +184,18 @@ impl Filters {
     ) -> Result<Vec<u8>, FilterError> {
         let mut tries = 0;
         loop {
-            let temp = beside(key, &unique("loading"));
+            let temp = sibling_key(key, &unique("loading"));
             tries += 1;
             match self.upload_as(&temp, feed) {
                 Ok(()) => return Ok(temp),
-                // Nobody knows how far it came: begin anew when the slot answers again.
-                Err(error) if is_cut(&error) && tries < TRIES => drop(self.look(key)?),
+                // It is not known how far it got: start again when the slot answers.
+                Err(error) if is_cut(&error) && tries < TRIES => drop(self.key_content(key)?),
                 Err(error) => return Err(forgotten(key, error)),
             }
         }
     }
 
-    /// Load under this other name. Where that fails, nothing is left under it.
+    /// Upload under this temporary name. On failure nothing is left under it.
     pub(crate) fn upload_as(
         &self,
         temp: &[u8],
@@ -208,18 +208,18 @@ impl Filters {
         fed
     }
 
-    /// A file of ours, as `write` writes it.
+    /// A Mayhap file, as `write` writes it.
     pub(crate) fn send_native(
         &self,
         temp: &[u8],
         key: &[u8],
         (secret, shard): (Option<Secret>, Option<ShardId>),
-        moved: &Moved<'_>,
+        moved: &OnProgress<'_>,
         write: &dyn Fn(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), FilterError> {
         let mut counted = Counted(0);
         write(&mut counted).map_err(|error| io_error(&error))?;
-        let head = Head { shard, secret, bytes: counted.0 };
+        let head = DumpHead::of_file(counted.0, secret).with_shard(shard);
         self.send_chunk(temp, key, 1, &head.encode())?;
         let mut sender =
             Sender { filters: self, temp, key, moved, piece: vec![], sent: 0, failed: None };
@@ -231,7 +231,7 @@ impl Filters {
         }
     }
 
-    /// A piece of what is to be `key`: that is the name in errors, which others know nothing of.
+    /// One chunk for `key`, which is the name that errors show.
     fn send_chunk(
         &self,
         temp: &[u8],
@@ -241,31 +241,31 @@ impl Filters {
     ) -> Result<(), FilterError> {
         self.check_cancelled()?;
         let slot = slot_of(temp);
-        let load = Order::at(slot, self.command("LOADCHUNK", temp).arg(iterator).arg(bytes));
-        let expire = Order::at(slot, cmd("EXPIRE").arg(temp).arg(ABANDONED_S));
-        self.all(key, &[load, expire], self.carrying()).map(drop)
+        let load = Request::at(slot, self.command("LOADCHUNK", temp).arg(iterator).arg(bytes));
+        let expire = Request::at(slot, cmd("EXPIRE").arg(temp).arg(ABANDONED_S));
+        self.all(key, &[load, expire], self.upload_options()).map(drop)
     }
 
-    /// Give filters that are whole the names they are for, and wait until replicas know of it.
-    /// Whether each was there to be named: what a failover lost was not.
-    pub(crate) fn give_names(
+    /// Rename complete uploads to their own names, and wait for replicas. Returns whether each was
+    /// there: a failover may have lost it.
+    pub(crate) fn rename_into_place(
         &self,
         names: &[(&[u8], &[u8])],
         over: bool,
     ) -> Result<Vec<bool>, FilterError> {
-        let order = |(temp, key): &(&[u8], &[u8])| {
+        let request = |(temp, key): &(&[u8], &[u8])| {
             let mut eval = cmd("EVAL");
             eval.arg(GIVE_NAME).arg(2).arg(*temp).arg(*key);
             eval.arg(if over { "over" } else { "new" }).arg(NAMED_S);
-            Order::at(slot_of(key), &eval)
+            Request::at(slot_of(key), &eval)
         };
-        let orders: Vec<Order> = names.iter().map(order).collect();
+        let requests: Vec<Request> = names.iter().map(request).collect();
         let must = self.writing();
-        let may = How { wait: must.wait.or_else(|| self.replica_of(names)), ..must };
-        let replies = match self.router.ask(&orders, may) {
-            // Nobody asked for a replica, so one that lags is no reason to fail.
+        let may = RequestOptions { wait: must.wait.or_else(|| self.replica_of(names)), ..must };
+        let replies = match self.router.send(&requests, may) {
+            // No replica was required, so a lagging one is not an error.
             Err(LinkError::Unacknowledged { .. }) if must.wait.is_none() => {
-                self.router.ask(&orders, must)?
+                self.router.send(&requests, must)?
             }
             replies => replies?,
         };
@@ -281,9 +281,9 @@ impl Filters {
         Ok(named)
     }
 
-    /// Whether the server, as it is now, has given this filter its name.
+    /// Whether the server, as it is now, has renamed this filter.
     fn is_named(&self, temp: &[u8]) -> Result<bool, FilterError> {
-        let get = Order::at(slot_of(temp), cmd("GET").arg(temp));
+        let get = Request::at(slot_of(temp), cmd("GET").arg(temp));
         match self.one(temp, get, self.reading()) {
             Ok(value) => Ok(value != Value::Nil),
             Err(FilterError::WrongType { .. }) => Ok(false), // the filter itself
@@ -293,9 +293,9 @@ impl Filters {
 
     /// One replica to wait for, if every node concerned has one.
     fn replica_of(&self, names: &[(&[u8], &[u8])]) -> Option<Wait> {
-        let roles = names.iter().map(|(_, key)| Order::at(slot_of(key), &cmd("ROLE")));
-        let roles: Vec<Order> = roles.collect();
-        let replies = self.router.ask(&roles, self.reading()).ok()?;
+        let roles = names.iter().map(|(_, key)| Request::at(slot_of(key), &cmd("ROLE")));
+        let roles: Vec<Request> = roles.collect();
+        let replies = self.router.send(&roles, self.reading()).ok()?;
         let has_one = |reply: &Reply| match reply {
             Ok(Value::Array(role)) => {
                 matches!(role.get(2), Some(Value::Array(replicas)) if !replicas.is_empty())
@@ -305,38 +305,38 @@ impl Filters {
         replies.iter().all(has_one).then_some(Wait { replicas: 1, within: REPLICA_WITHIN })
     }
 
-    /// Clear away what is of no use. If that fails, it expires.
+    /// Delete a temporary key. If that fails, it expires.
     pub(crate) fn discard(&self, temp: &[u8]) {
-        _ = self.one(temp, Order::at(slot_of(temp), cmd("UNLINK").arg(temp)), self.reading());
+        _ = self.one(temp, Request::at(slot_of(temp), cmd("UNLINK").arg(temp)), self.reading());
     }
 
-    /// A copy that nobody adds to, where the server makes one: a replica makes none.
+    /// A copy for saving, where the server can make one; a replica cannot.
     fn copy_of(&self, key: &[u8]) -> Result<Option<Vec<u8>>, FilterError> {
         if self.is_replica()? {
             return Ok(None);
         }
         let slot = slot_of(key);
-        let copy = beside(key, &unique("saving"));
-        let orders = [
-            Order::at(slot, cmd("COPY").arg(key).arg(&copy)),
-            Order::at(slot, cmd("EXPIRE").arg(&copy).arg(ABANDONED_S)),
+        let copy = sibling_key(key, &unique("saving"));
+        let requests = [
+            Request::at(slot, cmd("COPY").arg(key).arg(&copy)),
+            Request::at(slot, cmd("EXPIRE").arg(&copy).arg(ABANDONED_S)),
         ];
-        match self.all(key, &orders, self.fetching()) {
+        match self.all(key, &requests, self.download_options()) {
             Ok(values) if values.last() == Some(&Value::Int(1)) => Ok(Some(copy)),
             Ok(_) | Err(FilterError::Refused { .. }) => Ok(None),
-            // It is read from all the same.
+            // Save the key itself then.
             Err(FilterError::Link(LinkError::Replica { .. })) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// Whether the one server that is asked follows another. Of a cluster primaries are asked.
+    /// Whether the single server is a replica. In a cluster primaries are used.
     fn is_replica(&self) -> Result<bool, FilterError> {
         if self.address().is_cluster() {
             return Ok(false);
         }
-        // Who may not ask for the role is told by the copy that fails.
-        let reply = self.router.ask(&[Order::anywhere(&cmd("ROLE"))], self.reading())?.remove(0);
+        // Without permission for `ROLE`, the failing copy reports it.
+        let reply = self.router.send(&[Request::anywhere(&cmd("ROLE"))], self.reading())?.remove(0);
         let Ok(Value::Array(role)) = reply else { return Ok(false) };
         Ok(role.first().is_some_and(|role| text(role) != "master"))
     }
@@ -346,12 +346,12 @@ impl Filters {
         key: &[u8],
         from: &[u8],
         to: &mut dyn Write,
-        moved: &Moved<'_>,
-    ) -> Result<(Saved, Option<ShardId>), FilterError> {
+        moved: &OnProgress<'_>,
+    ) -> Result<(SavedFormat, Option<ShardId>), FilterError> {
         let (mut iterator, first) = self.next_chunk(key, from, 0)?;
         let damaged = |what: String| FilterError::Damaged { key: shown(key), what };
-        let head = match is_ours(&first) {
-            true => Some(Head::decode(&first).map_err(damaged)?),
+        let head = match DumpHead::is_head(&first) {
+            true => Some(one_file(&first).map_err(|error| damaged(error.to_string()))?),
             false => None,
         };
         if head.is_none() {
@@ -369,14 +369,14 @@ impl Filters {
             moved(chunk.len() as u64);
             iterator = next;
         }
-        let Some(head) = head else { return Ok((Saved::RedisBloom, None)) };
+        let Some((head, shard)) = head else { return Ok((SavedFormat::RedisBloom, None)) };
         if bytes != head.bytes {
             return Err(damaged(format!(
                 "{bytes} bytes came where {} were told of: it changed while it was saved",
                 head.bytes
             )));
         }
-        Ok((Saved::Mayhap { secret: head.secret }, head.shard))
+        Ok((SavedFormat::Mayhap { secret: head.secret }, shard))
     }
 
     fn next_chunk(
@@ -385,8 +385,8 @@ impl Filters {
         from: &[u8],
         iterator: u64,
     ) -> Result<(u64, Vec<u8>), FilterError> {
-        let order = Order::at(slot_of(from), self.command("SCANDUMP", from).arg(iterator));
-        let value = match self.one(key, order, self.fetching()) {
+        let request = Request::at(slot_of(from), self.command("SCANDUMP", from).arg(iterator));
+        let value = match self.one(key, request, self.download_options()) {
             Err(FilterError::Refused { what, .. }) if what == "not found" => {
                 return Err(FilterError::Missing { key: shown(key) });
             }
@@ -406,7 +406,7 @@ impl Filters {
     }
 }
 
-/// Counts what goes by.
+/// Counts the bytes written.
 struct Counted(u64);
 
 impl Write for Counted {
@@ -420,12 +420,12 @@ impl Write for Counted {
     }
 }
 
-/// Sends what is written to it, a piece at a time.
+/// Sends what is written to it, in chunks.
 struct Sender<'a> {
     filters: &'a Filters,
     temp: &'a [u8],
     key: &'a [u8],
-    moved: &'a Moved<'a>,
+    moved: &'a OnProgress<'a>,
     piece: Vec<u8>,
     sent: u64,
     failed: Option<FilterError>,
@@ -457,17 +457,17 @@ impl Write for Sender<'_> {
     }
 }
 
-/// Whether a load can begin anew: a connection was lost, so that nobody knows how far it came, or
-/// what had come was lost with a server.
+/// Whether an upload can start again: the connection was lost, so that it is not known how far it
+/// got, or the server lost what it had received.
 pub(crate) fn is_cut(error: &FilterError) -> bool {
     match error {
-        FilterError::Link(LinkError::Away { .. }) => true,
+        FilterError::Link(LinkError::Unreachable { .. }) => true,
         FilterError::Refused { what, .. } => what == "not found" || what.contains("invalid offset"),
         _ => false,
     }
 }
 
-/// Where servers go on forgetting what they were sent, that is what is wrong.
+/// If servers keep losing what they were sent, report that.
 pub(crate) fn forgotten(key: &[u8], error: FilterError) -> FilterError {
     match error {
         FilterError::Refused { .. } if is_cut(&error) => {
@@ -482,10 +482,16 @@ pub(crate) fn io_error(error: &io::Error) -> FilterError {
     FilterError::Io { what: error.to_string() }
 }
 
-/// A name that nobody else has.
+/// A unique name.
 fn unique(what: &str) -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos());
     let count = COUNT.fetch_add(1, Relaxed);
     format!("{what}-{now:x}-{:x}-{count:x}", std::process::id())
+}
+
+/// The head of a dump that is one Mayhap file.
+fn one_file(head: &[u8]) -> Result<(DumpPart, Option<ShardId>), DumpError> {
+    let head = DumpHead::decode(head)?;
+    Ok((head.single_file()?, head.shard))
 }

@@ -1,7 +1,7 @@
-//! A server behind TLS: asked by those who trust its certificate, and by nobody else.
+//! A server behind TLS: usable only by clients that trust its certificate.
 //!
-//! Certificates are made by `openssl`. Whom to trust is the system's affair (`SSL_CERT_FILE`), so
-//! the client is a process of its own: this very program, run again.
+//! Certificates are made by `openssl`. The trusted authority is a setting of the process
+//! (`SSL_CERT_FILE`), so the client is a separate process: this program, run again.
 
 use mayhap_redis::redis::{Value, cmd};
 use mayhap_redis::{Address, LinkError, Request, Router};
@@ -25,7 +25,7 @@ fn openssl(dir: &Path, args: &str) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// An authority, and a certificate of it for `localhost`; clients show the same one.
+/// An authority, and its certificate for `localhost`; clients use the same one.
 fn certificates(dir: &Path) {
     std::fs::write(dir.join("names"), "subjectAltName=DNS:localhost,IP:127.0.0.1\n").unwrap();
     let subject = "-subj /CN=mayhap-test -nodes -newkey rsa:2048 -sha256";
@@ -36,7 +36,7 @@ fn certificates(dir: &Path) {
     openssl(dir, &format!("{signed} -extfile names -out server.pem"));
 }
 
-/// Nothing where there is no server, or none that knows TLS.
+/// `None` if there is no server, or none with TLS.
 fn start(dir: &Path, asks_clients: &str) -> Option<(Server, u16)> {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let child = Command::new("redis-server")
@@ -64,7 +64,7 @@ fn start(dir: &Path, asks_clients: &str) -> Option<(Server, u16)> {
 fn client() {
     let Ok(url) = std::env::var("MAYHAP_TLS_URL") else { return };
     let router = Router::new(Address::parse(&url).unwrap().0, Duration::ZERO);
-    match router.ask(&[Request::command(&cmd("PING"))], router.how()) {
+    match router.send(&[Request::command(&cmd("PING"))], router.options()) {
         Ok(replies) => {
             assert_eq!(replies, [Ok(Value::SimpleString("PONG".to_owned()))]);
             println!("answered");
@@ -111,12 +111,12 @@ fn asked(url: &str) -> Option<LinkError> {
     let (address, _) = Address::parse(url).unwrap();
     let router = Router::new(address.clone(), Duration::ZERO);
     let ping = || [Request::command(&cmd("PING"))];
-    let answer = router.ask(&ping(), router.how());
+    let answer = router.send(&ping(), router.options());
     #[cfg(feature = "async")]
     {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         let tasks = mayhap_redis::AsyncRouter::new(address);
-        let same = runtime.block_on(tasks.ask(&ping(), tasks.how()));
+        let same = runtime.block_on(tasks.send(&ping(), tasks.options()));
         assert_eq!(same, answer, "{url}");
     }
     let error = answer.err()?;
@@ -153,7 +153,7 @@ fn what_is_wrong_with_certificates_and_schemes_is_no_outage() {
     let said = asked(&format!("rediss://localhost:{port}?cacert={ours}")).unwrap().to_string();
     assert!(said.contains("cert=FILE"), "{said}");
     asked(&shown(other.path())).unwrap();
-    // And one that speaks in the clear only.
+    // And one without TLS.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let plain = Command::new("redis-server")
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])

@@ -1,57 +1,57 @@
 //! Lists in one durable file, on `redb`: many threads, one process.
 //!
-//! Reads go straight to the file and are never blocked by writes. All changes go through one
-//! writer thread (`writer.rs`), which puts those that wait into one transaction: however many
+//! Reads go straight to the file and are never blocked by writes. All changes go through one writer
+//! thread (`writer.rs`), which puts all that wait into one transaction (group commit): however many
 //! threads mark at once, they share the cost of a sync.
 
 mod damage;
 mod file;
-mod held;
-mod latest;
-mod recent;
+mod read_snapshot;
+mod record_cache;
 mod records;
-mod steady;
+mod steady_clock;
+mod txn_lists;
 mod writer;
 
 use crate::SeenError;
-use crate::backend::{Backend, Change, Clock, Visit, system_clock};
-use crate::call::{check_owner, decoded};
-use crate::list::{Deed, List};
+use crate::backend::{Backend, Clock, OwnerOperation, Visit, system_clock};
+use crate::list::{List, Operation};
+use crate::operation::{check_owner, decoded};
 use crate::policy::{Policy, PolicyFields, Seconds};
 use crate::record::{self, RecordError};
 use crate::view::View;
 use file::StoreFile;
-use latest::{Latest, Snapshot};
 use mayhap::Hash;
-use recent::{Found, Recent};
+use read_snapshot::{ReadSnapshot, Snapshot};
+use record_cache::{Cached, RecordCache};
 use redb::{ReadableTable, TableDefinition};
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use steady::{Sample, Steady};
+use steady_clock::{Sample, SteadyClock};
 use writer::{Job, Reply, Work};
 
 /// Owner → record, or its beginning (`records.rs`).
 const LISTS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("lists");
 /// Owner and number → a chunk of a large record.
 const CHUNKS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("chunks");
-/// When to look whether an owner's list is over. At least one entry for each list that ends.
+/// When to check whether an owner's list has expired. At least one entry per list that expires.
 const ENDS: TableDefinition<'_, (Seconds, &[u8]), ()> = TableDefinition::new("ends");
-/// `policy`: the policy, as text. `clock`: a moment of the clock (`steady.rs`).
+/// `policy`: the policy, as text. `clock`: a sample of the clock (`steady_clock.rs`).
 const ABOUT: TableDefinition<'_, &str, &str> = TableDefinition::new("about");
 
-/// When a mark is safe from a crash.
+/// When a mark is durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     /// Before the call returns.
     EveryCall,
-    /// At most so long after. A crash may lose that much, never more, and never a part of a call.
+    /// At most this long after. A crash may lose that much, never more, and never part of a call.
     Within(Duration),
 }
 
-/// How a file is opened.
+/// Options for opening a file.
 #[derive(Clone)]
 pub struct Options {
     policy: PolicyFields,
@@ -64,7 +64,8 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Safe at every call, the file's own policy, a sweep a minute, 256 MiB of cache, no waiting.
+    /// Durable at every call, the file's own policy, a sweep per minute, 256 MiB of cache, no
+    /// waiting.
     fn default() -> Options {
         Options {
             policy: PolicyFields::default(),
@@ -79,7 +80,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Make a new file with this policy. A file that has another one is refused
+    /// Create a new file with this policy. A file that has another one is rejected
     /// ([`SeenError::Policy`]): only [`Seen::set_policy`](crate::Seen::set_policy) changes it.
     pub fn with_policy(self, policy: Policy) -> Options {
         self.with_policy_fields(policy.into())
@@ -90,33 +91,33 @@ impl Options {
         Options { policy, ..self }
     }
 
-    /// When marks are safe.
+    /// When marks are durable.
     pub fn with_durability(self, durability: Durability) -> Options {
         Options { durability, ..self }
     }
 
-    /// How often lists that are over are removed. They count as empty before that.
+    /// How often expired lists are removed. They count as empty before that.
     pub fn with_sweep_every(self, sweep_every: Duration) -> Options {
         Options { sweep_every, ..self }
     }
 
-    /// Memory for pages of the file and, a quarter of it, for records asked for or written lately.
+    /// Memory for pages of the file and, a quarter of it, for recently used records.
     pub fn with_cache_bytes(self, cache_bytes: usize) -> Options {
         Options { cache_bytes, ..self }
     }
 
-    /// Wait so long for another process that has the file open.
+    /// How long to wait for another process that has the file open.
     pub fn with_patience(self, patience: Duration) -> Options {
         Options { patience, ..self }
     }
 
-    /// Open it for reading only: nothing is made or written, and other readers may have it open
-    /// at the same time. (A file whose last writer was killed is repaired first.)
+    /// Open it read-only: nothing is created or written, and other readers may have it open at the
+    /// same time. (A file whose last writer was killed is repaired first.)
     pub fn read_only(self) -> Options {
         Options { read_only: true, ..self }
     }
 
-    /// Another clock than the system's, which is believed whatever it says.
+    /// A clock other than the system's, which is trusted whatever it returns.
     pub fn with_clock(self, clock: Clock) -> Options {
         Options { clock: Some(clock), ..self }
     }
@@ -124,11 +125,11 @@ impl Options {
 
 /// Lists in one durable file.
 ///
-/// One process at a time, or several that only read: another gets [`SeenError::InUse`].
+/// For one process at a time, or several readers: another gets [`SeenError::InUse`].
 pub struct Embedded {
     file: Arc<StoreFile>,
-    latest: Arc<Latest>,
-    recent: Arc<Recent>,
+    read_snapshot: Arc<ReadSnapshot>,
+    cache: Arc<RecordCache>,
     policy: Policy,
     clock: Clock,
     jobs: Option<mpsc::Sender<Job>>,
@@ -136,58 +137,66 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// Open a file, or make it.
+    /// Open a file, or create it.
     pub fn open(path: impl AsRef<Path>) -> Result<Embedded, SeenError> {
         Embedded::open_with(path, Options::default())
     }
 
-    /// The same with a say in how.
+    /// The same with options.
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Embedded, SeenError> {
-        let recent = Arc::new(Recent::new(options.cache_bytes / 4));
+        let cache = Arc::new(RecordCache::new(options.cache_bytes / 4));
         let (file, policy) = open_patiently(path.as_ref(), &options)?;
-        let (file, latest) = (Arc::new(file), Arc::new(Latest::default()));
-        let sample = file.told(|| {
+        let (file, read_snapshot) = (Arc::new(file), Arc::new(ReadSnapshot::default()));
+        let sample = file.catch_damage(|| {
             let db = file.db()?;
-            latest.renew(&db);
+            read_snapshot.renew(&db);
             Ok(stored_sample(&db))
         })?;
-        let steady = match &options.clock {
+        let steady_clock = match &options.clock {
             Some(_) => None,
-            None => Some(Arc::new(Steady::new(system_clock(), sample))),
+            None => Some(Arc::new(SteadyClock::new(system_clock(), sample))),
         };
-        let clock: Clock = match (&steady, options.clock) {
+        let clock: Clock = match (&steady_clock, options.clock) {
             (_, Some(clock)) => clock,
-            (Some(steady), None) => {
-                let steady = steady.clone();
-                Arc::new(move || steady.now())
+            (Some(steady_clock), None) => {
+                let steady_clock = steady_clock.clone();
+                Arc::new(move || steady_clock.now())
             }
             (None, None) => system_clock(),
         };
         if options.read_only {
-            return Ok(Embedded { file, latest, recent, policy, clock, jobs: None, writer: None });
+            return Ok(Embedded {
+                file,
+                read_snapshot,
+                cache,
+                policy,
+                clock,
+                jobs: None,
+                writer: None,
+            });
         }
         let (jobs, queue) = mpsc::channel();
         let mut writer = writer::Writer {
             file: file.clone(),
-            latest: latest.clone(),
-            recent: recent.clone(),
+            read_snapshot: read_snapshot.clone(),
+            cache: cache.clone(),
             policy,
             clock: clock.clone(),
-            steady,
+            steady_clock,
             durability: options.durability,
             sweep_every: options.sweep_every,
             unflushed: vec![],
-            trouble: None,
+            failure: None,
         };
         let thread = std::thread::Builder::new().name("seen-writer".into());
         let writer = thread
             .spawn(move || writer.run(&queue))
             .map_err(|error| SeenError::Refused { what: format!("no thread to write: {error}") })?;
         let (jobs, writer) = (Some(jobs), Some(writer));
-        Ok(Embedded { file, latest, recent, policy, clock, jobs, writer })
+        Ok(Embedded { file, read_snapshot, cache, policy, clock, jobs, writer })
     }
 
-    /// Remove what is over now, without waiting for the sweeper; how many lists went.
+    /// Remove expired lists now, without waiting for the sweeper; returns how many.
     pub fn sweep(&self) -> Result<u64, SeenError> {
         Ok(self.submit(Work::Sweep)?.count)
     }
@@ -200,7 +209,8 @@ impl Embedded {
     }
 
     fn submit(&self, work: Work) -> Result<Reply, SeenError> {
-        let gone = || SeenError::Away { what: "the writer of the file has ended".to_owned() };
+        let gone =
+            || SeenError::Unreachable { what: "the writer of the file has ended".to_owned() };
         let read_only =
             || SeenError::Refused { what: "the store is open for reading only".to_owned() };
         let (reply, answer) = mpsc::sync_channel(1);
@@ -212,13 +222,13 @@ impl Embedded {
 
 impl Drop for Embedded {
     fn drop(&mut self) {
-        // The writer ends, all done, when nobody can send to it any more.
+        // The writer finishes its queue and ends when all senders are gone.
         drop(self.jobs.take());
         if let Some(writer) = self.writer.take() {
             _ = writer.join();
         }
-        _ = self.file.told(|| {
-            self.latest.close();
+        _ = self.file.catch_damage(|| {
+            self.read_snapshot.close();
             Ok(())
         });
     }
@@ -245,32 +255,32 @@ impl Backend for Embedded {
         self.file.check_gone()?;
         let mut views = Vec::with_capacity(owners.len());
         for owner in owners {
-            let commits = match self.recent.get(owner) {
-                Found::Record(record) => {
+            let commits = match self.cache.get(owner) {
+                Cached::Record(record) => {
                     views.push(View::List(list(owner, record.bytes(), &self.policy, now)?));
                     continue;
                 }
-                Found::Nothing(commits) => commits,
+                Cached::Nothing(commits) => commits,
             };
-            views.push(self.file.told(|| {
-                let snapshot = match self.latest.snapshot() {
+            views.push(self.file.catch_damage(|| {
+                let snapshot = match self.read_snapshot.snapshot() {
                     Some(snapshot) => snapshot,
                     None => Arc::new(Snapshot::open(&*self.file.db()?)?),
                 };
                 let Some(record) = snapshot.read(owner)? else { return Ok(View::default()) };
                 let list = list(owner, record.bytes(), &self.policy, now)?;
-                self.recent.keep(owner, record.bytes(), commits);
+                self.cache.keep(owner, record.bytes(), commits);
                 Ok(View::List(list))
             })?);
         }
         Ok(views)
     }
 
-    fn change(&self, changes: &[Change<'_>]) -> Result<Vec<Vec<bool>>, SeenError> {
+    fn change(&self, changes: &[OwnerOperation<'_>]) -> Result<Vec<Vec<bool>>, SeenError> {
         self.check_owners(changes.iter().map(|change| change.owner))?;
-        let own = |change: &Change<'_>| OwnedChange {
+        let own = |change: &OwnerOperation<'_>| OwnedOperation {
             owner: change.owner.to_vec(),
-            deed: change.deed.clone(),
+            operation: change.operation.clone(),
             hashes: change.hashes.to_vec(),
         };
         Ok(self.submit(Work::Change(changes.iter().map(own).collect()))?.known)
@@ -293,13 +303,14 @@ impl Backend for Embedded {
     fn each(&self, visit: &mut Visit<'_>) -> Result<(), SeenError> {
         let now = self.now();
         // A snapshot of its own: this may take a while.
-        let snapshot = self.file.told(|| Snapshot::open(&*self.file.db()?))?;
-        let mut entries = self.file.told(|| snapshot.lists.iter().map_err(away))?;
-        // The visitor's own panics are its own affair.
-        while let Some(entry) = self.file.told(|| Ok(entries.next()))? {
+        let snapshot = self.file.catch_damage(|| Snapshot::open(&*self.file.db()?))?;
+        let mut entries = self.file.catch_damage(|| snapshot.lists.iter().map_err(away))?;
+        // Panics of the visitor are not ours to catch.
+        while let Some(entry) = self.file.catch_damage(|| Ok(entries.next()))? {
             let (owner, first) = entry.map_err(away)?;
             let owner = owner.value();
-            let record = self.file.told(|| records::join(first, snapshot.chunks.as_ref(), owner));
+            let record =
+                self.file.catch_damage(|| records::join(first, snapshot.chunks.as_ref(), owner));
             let (list, bytes) = match record {
                 Ok(record) => {
                     let bytes = record.bytes();
@@ -321,10 +332,10 @@ impl Backend for Embedded {
     }
 }
 
-/// A change that can be sent to the writer.
-struct OwnedChange {
+/// An operation that can be sent to the writer.
+struct OwnedOperation {
     owner: Vec<u8>,
-    deed: Deed,
+    operation: Operation,
     hashes: Vec<Hash>,
 }
 
@@ -332,7 +343,7 @@ fn list(owner: &[u8], bytes: &[u8], policy: &Policy, now: Seconds) -> Result<Lis
     let decoded = record::decode(bytes, policy, now);
     decoded.map(|(list, _)| list).map_err(|error| {
         let error = match error {
-            // Nobody else writes here.
+            // There is no other writer.
             RecordError::NotOurs { .. } => RecordError::Damaged { what: "beginning" },
             error => error,
         };
@@ -341,17 +352,17 @@ fn list(owner: &[u8], bytes: &[u8], policy: &Policy, now: Seconds) -> Result<Lis
 }
 
 fn away(error: impl std::fmt::Display) -> SeenError {
-    SeenError::Away { what: error.to_string() }
+    SeenError::Unreachable { what: error.to_string() }
 }
 
-/// Another process that has the file open is waited for, as long as there is patience.
+/// Wait for another process that has the file open, until `patience` is over.
 fn open_patiently(path: &Path, options: &Options) -> Result<(StoreFile, Policy), SeenError> {
     let pages = options.cache_bytes - options.cache_bytes / 4;
     let opened = Instant::now();
     loop {
         match StoreFile::open(path, pages, options.read_only, &options.policy) {
             Err(SeenError::InUse { .. }) if opened.elapsed() < options.patience => {
-                // At random, so that those who wait do not all come at once.
+                // Random, so that waiting processes do not all retry at once.
                 let dice = RandomState::new().hash_one(());
                 std::thread::sleep(Duration::from_millis(1 + dice % 8));
             }

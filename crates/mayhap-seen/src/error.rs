@@ -1,25 +1,25 @@
-//! Why a seen list could not answer.
+//! Errors of seen lists.
 
 use crate::{Policy, RecordError};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why a seen list could not answer.
+/// Why an operation on a seen list failed.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SeenError {
-    /// An owner's name too short to be one.
+    /// An owner's name is too short.
     Owner {
         /// Its bytes.
         got: usize,
-        /// The least the policy allows.
+        /// The minimum of the policy.
         need: usize,
     },
     /// A call without ids: most likely a caller's bug.
     NoIds,
     /// The store holds something for this owner that is not a list.
     Record {
-        /// Whose list.
+        /// The owner.
         owner: Vec<u8>,
         /// What is wrong with it.
         error: RecordError,
@@ -29,48 +29,49 @@ pub enum SeenError {
         /// The file.
         path: PathBuf,
     },
-    /// The server or disk cannot be reached now, or is not ready. Nothing is known to be done.
-    Away {
-        /// What was said.
+    /// The server or disk cannot be reached now, or is not ready. Whether anything was done is not
+    /// known.
+    Unreachable {
+        /// The error.
         what: String,
     },
-    /// It was done, but fewer replicas have it than were asked for: a failover may lose it.
+    /// It was done, but fewer replicas have acknowledged it than required: a failover may lose it.
     Unacknowledged {
-        /// What was said.
+        /// The error.
         what: String,
-        /// The answer all the same: of each change, which of its ids were known just before.
+        /// The result all the same: for each operation, which of its ids were known just before.
         known: Vec<Vec<bool>>,
     },
-    /// The store refused.
+    /// The store rejected the call.
     Refused {
-        /// What was said.
+        /// The reason.
         what: String,
     },
-    /// The lists are kept by another policy than the one asked for. Nothing was changed.
+    /// The lists are kept by another policy than the one requested. Nothing was changed.
     Policy {
-        /// The one they are kept by.
+        /// The policy of the store.
         stored: Box<Policy>,
-        /// The one asked for.
+        /// The policy requested.
         asked: Box<Policy>,
     },
-    /// The file was removed, replaced or cut off while it was open: nothing written since can be
-    /// relied on.
+    /// The file was removed, replaced or truncated while it was open: nothing written since is
+    /// reliable.
     Gone {
         /// The file.
         path: PathBuf,
-        /// What became of it.
+        /// What happened to it.
         what: &'static str,
     },
-    /// Others changed the list at every try.
+    /// Other clients changed the list at every retry.
     Contended {
-        /// Whose list.
+        /// The owner.
         owner: Vec<u8>,
-        /// How often it was tried.
+        /// The number of retries.
         tries: u32,
     },
-    /// This layout cannot do that.
+    /// This layout does not support it.
     Layout {
-        /// What, and what can.
+        /// What is unsupported, and what is supported instead.
         what: &'static str,
     },
 }
@@ -91,7 +92,7 @@ impl fmt::Display for SeenError {
                 "{}: another process has it open; a file serves one process at a time, a Redis many",
                 path.display()
             ),
-            SeenError::Away { what } => write!(f, "the store does not answer: {what}"),
+            SeenError::Unreachable { what } => write!(f, "the store does not answer: {what}"),
             SeenError::Unacknowledged { what, .. } => {
                 write!(f, "done, but a failover may lose it: {what}; marking again does no harm")
             }
@@ -124,8 +125,8 @@ impl fmt::Display for SeenError {
 impl std::error::Error for SeenError {}
 
 impl SeenError {
-    /// Whether it tells of a value that another program keeps in the same place, such as a key
-    /// with the same prefix, rather than of a list that cannot be read.
+    /// Whether it is about another program's value in the same place, such as a key with the same
+    /// prefix, rather than a list that cannot be decoded.
     pub fn is_foreign(&self) -> bool {
         let not_ours = matches!(self, SeenError::Record { error: RecordError::NotOurs { .. }, .. });
         not_ours || matches!(self, SeenError::Refused { .. })

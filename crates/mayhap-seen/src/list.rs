@@ -1,81 +1,81 @@
-//! What one owner has seen: slices, offers and the rules by which they come and go.
+//! What one owner has seen: slices, offers and the rules by which they expire.
 //!
-//! All of it is pure: time is an argument, bytes are another room's affair (`record.rs`), and no
-//! backend decides anything that is decided here.
+//! All of it is pure: time is an argument, encoding is in `record.rs`, and no backend decides
+//! anything that is decided here.
 
 use crate::policy::{Policy, Seconds};
-use crate::slice::{Shape, Sieve, Slice};
+use crate::slice::{PrefixFilter, Shape, Slice};
 use mayhap::Hash;
 use std::collections::{BTreeMap, HashSet};
 
-/// Offered ids an owner may have at a time; beyond it those that lapse first go first.
+/// Maximum ids on offer per owner; beyond it those that expire first are dropped.
 const MAX_OFFERED: usize = 65_536;
 
-/// Slices a list may have at all. A policy asks for far fewer, but a period of a time window may
-/// take several, and imported slices are kept beside those that were there.
+/// Maximum slices of a list. A policy asks for far fewer, but a period of a time window may take
+/// several, and imported slices are kept beside those that were there.
 pub(crate) const MOST_SLICES: usize = 4096;
 
 /// What one owner has seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct List {
-    /// The latest moment anything happened. Time never runs backwards for a list: clocks of many
-    /// machines differ, so an earlier moment counts as this one.
+    /// The latest time anything happened. Time never runs backwards for a list: clocks of many
+    /// machines differ, so an earlier time counts as this one.
     pub(crate) touched: Seconds,
     /// When the last new id came.
     pub(crate) last_new: Seconds,
     /// Newest first.
     pub(crate) slices: Vec<Slice>,
-    /// Earliest end first.
+    /// Earliest expiry first.
     pub(crate) offers: Vec<Offer>,
 }
 
-/// Ids that count as seen until a moment.
+/// Ids that count as seen until a point in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub until: Seconds,
-    /// Whole hashes, sorted: an offer adds nothing to the rate of errors.
+    /// Whole hashes, sorted: an offer adds nothing to the false-positive rate.
     pub hashes: Vec<u64>,
 }
 
-/// Something done to a list.
+/// An operation on a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deed {
-    /// Ids were shown: they are seen, whatever they were before.
+pub enum Operation {
+    /// Ids were shown: they become seen.
     Mark,
     /// Those not seen yet become seen, the others stay as they are.
     MarkUnseen,
-    /// Those not seen yet count as seen for so long.
+    /// Those not seen yet count as seen for a limited time.
     Offer {
-        /// For how long.
-        lasting: Seconds,
+        /// For how long, in seconds.
+        ttl: Seconds,
     },
 }
 
 /// Why an id is hidden, or that it is not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Explanation {
-    /// It was not seen: for certain, as far back as the list remembers.
+    /// It was certainly not seen, as far back as the list goes.
     NotSeen,
     /// It is on offer and not yet confirmed.
     Offered {
-        /// When the offer lapses.
+        /// When the offer expires.
         until: Seconds,
     },
-    /// It was seen, or is one of the few that are taken for seen.
+    /// It was seen, or is a false positive.
     Seen {
-        /// Which slice, 0 being the newest.
+        /// The slice, 0 being the newest.
         slice: usize,
         /// The earliest it can have been marked; unknown where the layout keeps no times.
         since: Option<Seconds>,
         /// The latest it can have been marked, where the layout keeps times.
         before: Option<Seconds>,
-        /// The chance that an id never marked is found in this slice.
-        chance: f64,
+        /// The false-positive rate of this slice.
+        false_positive_rate: f64,
     },
 }
 
 impl List {
-    /// Whether nothing is remembered.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.slices.is_empty() && self.offers.is_empty()
     }
@@ -85,7 +85,7 @@ impl List {
         self.slices.iter().map(Slice::ids).sum()
     }
 
-    /// How many slices there are.
+    /// The number of slices.
     pub fn slices(&self) -> usize {
         self.slices.len()
     }
@@ -95,23 +95,23 @@ impl List {
         self.offers.iter().map(|offer| offer.hashes.len() as u64).sum()
     }
 
-    /// How long the last offer has left.
+    /// Seconds until the last offer expires.
     #[cfg(feature = "redis")]
     pub(crate) fn offered_for(&self, now: Seconds) -> Seconds {
         self.offers.last().map_or(0, |offer| offer.until.saturating_sub(now))
     }
 
-    /// When the first id of the oldest slice came, or nothing.
+    /// When the first id of the oldest slice came.
     pub fn oldest(&self) -> Option<Seconds> {
         self.slices.last().map(|slice| slice.started)
     }
 
-    /// The chance that a stranger is taken for seen: at most the policy's rate.
-    pub fn chance(&self) -> f64 {
-        self.slices.iter().map(Slice::chance).sum()
+    /// The false-positive rate: at most the policy's.
+    pub fn false_positive_rate(&self) -> f64 {
+        self.slices.iter().map(Slice::false_positive_rate).sum()
     }
 
-    /// When nothing will be left of it, unless something new comes; `None` is never.
+    /// When the list expires, unless something new comes; `None` is never.
     pub fn expires(&self, policy: &Policy) -> Option<Seconds> {
         let offers = self.offers.last().map_or(0, |offer| offer.until);
         if self.slices.is_empty() {
@@ -126,7 +126,7 @@ impl List {
         slices.map(|slices| slices.max(offers))
     }
 
-    /// Forget what is over at this moment.
+    /// Drop what has expired at this time.
     pub fn forget_old(&mut self, policy: &Policy, now: Seconds) {
         let now = now.max(self.touched);
         self.offers.retain(|offer| offer.until > now);
@@ -139,66 +139,70 @@ impl List {
         }
     }
 
-    /// Whether it is seen or on offer. Old things must have been forgotten.
+    /// Whether it is seen or on offer. Call `forget_old` first.
     pub fn contains(&self, hash: Hash) -> bool {
         self.is_marked(hash) || self.is_offered(hash)
     }
 
-    /// Whether it is seen for good.
-    #[inline(never)] // what asks for many does so rarely: its own loop is to stay small
+    /// Whether it is marked.
+    #[inline(never)] // kept out of line: callers with many ids use `query`, whose loop must stay small
     pub fn is_marked(&self, hash: Hash) -> bool {
         self.slices.iter().any(|slice| slice.contains(hash))
     }
 
     fn is_offered(&self, hash: Hash) -> bool {
-        self.offers.iter().any(|offer| offer.hashes.binary_search(&hash.0).is_ok())
+        self.offers.iter().any(|offer| offer.hashes.binary_search(&hash.to_u64()).is_ok())
     }
 
-    /// The list, ready to be asked for so many ids.
-    pub(crate) fn asked(&self, ids: usize) -> Asked<'_> {
-        // Few questions are answered by searching before a sieve is made.
-        let sieve = (ids as u64 * 8 >= self.ids()).then(|| {
-            let mut sieve = Sieve::new(self.ids());
-            self.slices.iter().for_each(|slice| slice.trace(&mut sieve));
-            sieve
+    /// The list, prepared for lookups of this many ids.
+    pub(crate) fn query(&self, ids: usize) -> ListQuery<'_> {
+        // For few lookups searching is cheaper than building a prefix filter.
+        let prefix_filter = (ids as u64 * 8 >= self.ids()).then(|| {
+            let mut prefix_filter = PrefixFilter::new(self.ids());
+            self.slices.iter().for_each(|slice| slice.trace(&mut prefix_filter));
+            prefix_filter
         });
-        Asked { list: self, sieve }
+        ListQuery { list: self, prefix_filter }
     }
 
     /// For each hash whether a deed would find it known: marked, or on offer for deeds on the
     /// unseen.
     #[cfg(any(feature = "embedded", feature = "redis"))]
-    pub(crate) fn known(&self, deed: &Deed, hashes: &[Hash]) -> Vec<bool> {
-        let asked = self.asked(hashes.len());
+    pub(crate) fn known(&self, operation: &Operation, hashes: &[Hash]) -> Vec<bool> {
+        let query = self.query(hashes.len());
         let mut known = Vec::with_capacity(hashes.len());
-        for few in hashes.chunks(FEW) {
-            let bits = if *deed == Deed::Mark { asked.marked(few) } else { asked.hidden(few) };
-            known.extend((0..few.len()).map(|at| bits >> at & 1 == 1));
+        for chunk in hashes.chunks(WORD_BITS) {
+            let bits = if *operation == Operation::Mark {
+                query.marked(chunk)
+            } else {
+                query.hidden(chunk)
+            };
+            known.extend((0..chunk.len()).map(|at| bits >> at & 1 == 1));
         }
         known
     }
 
-    /// Do something, at this moment, to these ids.
-    pub fn apply(&mut self, deed: &Deed, hashes: &[Hash], policy: &Policy, now: Seconds) {
+    /// Apply an operation to these ids at this time.
+    pub fn apply(&mut self, operation: &Operation, hashes: &[Hash], policy: &Policy, now: Seconds) {
         self.forget_old(policy, now);
         let now = now.max(self.touched);
         self.touched = now;
-        match deed {
-            Deed::Mark => hashes.iter().for_each(|hash| self.mark(*hash, policy, now)),
-            Deed::MarkUnseen => {
+        match operation {
+            Operation::Mark => hashes.iter().for_each(|hash| self.mark(*hash, policy, now)),
+            Operation::MarkUnseen => {
                 // Decided before the first is marked, which may drop a slice.
                 let mut met = HashSet::new();
                 let unseen = |hash: &&Hash| !self.contains(**hash) && met.insert(**hash);
                 let unseen: Vec<_> = hashes.iter().filter(unseen).collect();
                 unseen.into_iter().for_each(|hash| self.mark(*hash, policy, now));
             }
-            Deed::Offer { lasting } => self.offer(hashes, now.saturating_add(*lasting)),
+            Operation::Offer { ttl } => self.offer(hashes, now.saturating_add(*ttl)),
         }
     }
 
     fn mark(&mut self, hash: Hash, policy: &Policy, now: Seconds) {
         for offer in &mut self.offers {
-            if let Ok(at) = offer.hashes.binary_search(&hash.0) {
+            if let Ok(at) = offer.hashes.binary_search(&hash.to_u64()) {
                 offer.hashes.remove(at);
             }
         }
@@ -223,7 +227,7 @@ impl List {
 
     fn offer(&mut self, hashes: &[Hash], until: Seconds) {
         let unseen = hashes.iter().filter(|hash| !self.contains(**hash));
-        let mut fresh: Vec<u64> = unseen.map(|hash| hash.0).collect();
+        let mut fresh: Vec<u64> = unseen.map(|hash| hash.to_u64()).collect();
         fresh.sort_unstable();
         fresh.dedup();
         if fresh.is_empty() {
@@ -246,11 +250,11 @@ impl List {
         }
     }
 
-    /// A slice has begun: by count, the oldest makes room for it.
+    /// A slice has begun: by count, the oldest is dropped for it.
     ///
-    /// A list that has more slices than the policy's, because they were imported or the policy
-    /// was wider, loses two for each that begins: never less is kept than the policy asks for, and
-    /// nothing goes before something new has come.
+    /// A list with more slices than the policy allows, because they were imported or the policy was
+    /// wider, loses two for each that begins: never less is kept than the policy asks for, and
+    /// nothing is dropped before something new has come.
     fn drop_oldest(&mut self, policy: &Policy) {
         if policy.every().is_none() {
             let excess = self.slices.len().saturating_sub(policy.slices() as usize);
@@ -259,7 +263,7 @@ impl List {
         self.slices.truncate(MOST_SLICES);
     }
 
-    /// Why this id is hidden, if it is. Old things must have been forgotten.
+    /// Why this id is hidden, if it is. Call `forget_old` first.
     pub fn explain(&self, hash: Hash) -> Explanation {
         if let Some(slice) = self.slices.iter().position(|slice| slice.contains(hash)) {
             let newer = slice.checked_sub(1).map(|newer| self.slices[newer].started);
@@ -267,21 +271,22 @@ impl List {
                 slice,
                 since: Some(self.slices[slice].started),
                 before: Some(newer.unwrap_or(self.touched)),
-                chance: self.slices[slice].chance(),
+                false_positive_rate: self.slices[slice].false_positive_rate(),
             };
         }
-        let offer = self.offers.iter().rev().find(|o| o.hashes.binary_search(&hash.0).is_ok());
+        let offer =
+            self.offers.iter().rev().find(|o| o.hashes.binary_search(&hash.to_u64()).is_ok());
         offer.map_or(Explanation::NotSeen, |offer| Explanation::Offered { until: offer.until })
     }
 
-    /// Remember also what another list of the same owner remembers: the union of both.
+    /// Merge another list of the same owner: the union of both.
     ///
-    /// Nothing that either remembers is lost, merging again changes nothing, and which list is
-    /// merged into which makes no difference to what is remembered. A slice of one that is an older or a later state
-    /// of a slice of the other becomes one with it; all others are kept, if need be more than the
-    /// policy's (`drop_oldest`). The union errs at most as often as both lists together.
+    /// Nothing in either list is lost, and merging is idempotent and commutative in what is seen. A
+    /// slice of one list that is an older or newer state of a slice of the other is united with it;
+    /// all others are kept, if need be more than the policy's (`drop_oldest`). The false-positive
+    /// rate of the union is at most the sum of both.
     pub fn merge(&mut self, other: List, policy: &Policy, now: Seconds) {
-        // A moment in the future, from a machine whose clock is ahead, must not age the other list.
+        // A time in the future, from a machine whose clock is ahead, must not age the other list.
         self.touched = self.touched.min(now).max(other.touched.min(now));
         self.last_new = self.last_new.max(other.last_new).min(self.touched);
         self.unite_slices(other.slices);
@@ -294,7 +299,7 @@ impl List {
     /// since they were the same. (Slices that one large call began in the same second share next to
     /// nothing.)
     fn unite_slices(&mut self, mut others: Vec<Slice>) {
-        // A slice that is in both lists, or that has become one with another, is settled.
+        // A slice that is in both lists, or was united with another, is done.
         let mut settled: Vec<bool> = self.slices.iter().map(|mine| others.contains(mine)).collect();
         others.retain(|slice| !self.slices.contains(slice));
         let mut others: Vec<(usize, Slice)> = others.into_iter().enumerate().collect();
@@ -323,7 +328,7 @@ impl List {
         self.slices.truncate(MOST_SLICES);
     }
 
-    /// Each id is on offer as long as either list says, unless it is seen.
+    /// Each id is on offer for as long as either list says, unless it is seen.
     fn unite_offers(&mut self, others: Vec<Offer>) {
         let mut until: BTreeMap<u64, Seconds> = BTreeMap::new();
         for offer in self.offers.drain(..).chain(others) {
@@ -333,7 +338,9 @@ impl List {
             }
         }
         let mut ends: BTreeMap<Seconds, Vec<u64>> = BTreeMap::new();
-        for (hash, until) in until.into_iter().filter(|(hash, _)| !self.is_marked(Hash(*hash))) {
+        for (hash, until) in
+            until.into_iter().filter(|(hash, _)| !self.is_marked(Hash::from_u64(*hash)))
+        {
             ends.entry(until).or_default().push(hash);
         }
         self.offers = ends.into_iter().map(|(until, hashes)| Offer { until, hashes }).collect();
@@ -341,63 +348,63 @@ impl List {
     }
 }
 
-/// Ids that are asked for at a time: their answers are the bits of one number, and nothing of
-/// what is worked out for them leaves the first cache.
-pub(crate) const FEW: usize = 64;
+/// Ids per lookup: their answers are the bits of one word, and all intermediate results stay in the
+/// L1 cache.
+pub(crate) const WORD_BITS: usize = 64;
 
-/// A list that is asked for many ids, a [`FEW`] at a time.
-pub(crate) struct Asked<'a> {
+/// A list prepared for lookups of many ids, [`WORD_BITS`] at a time.
+pub(crate) struct ListQuery<'a> {
     list: &'a List,
-    sieve: Option<Sieve>,
+    prefix_filter: Option<PrefixFilter>,
 }
 
-impl Asked<'_> {
-    /// Which of these are marked: a bit each, the first the lowest.
-    pub fn marked(&self, few: &[Hash]) -> u64 {
-        let mut open = match &self.sieve {
-            // Without a branch to guess wrong at each of them.
-            Some(sieve) => sieve.passed(few),
-            None => bits(few, |_| true),
+impl ListQuery<'_> {
+    /// Which of these are marked: one bit each, the first in the lowest.
+    pub fn marked(&self, chunk: &[Hash]) -> u64 {
+        let mut open = match &self.prefix_filter {
+            // Branchless: no mispredictions per id.
+            Some(prefix_filter) => prefix_filter.candidates(chunk),
+            None => bits(chunk, |_| true),
         };
         let mut marked = 0;
         while open != 0 {
             let at = open.trailing_zeros();
-            marked |= u64::from(self.is_marked(few[at as usize])) << at;
+            marked |= u64::from(self.is_marked(chunk[at as usize])) << at;
             open &= open - 1;
         }
         marked
     }
 
-    /// Whether one is that has passed the sieve.
+    /// Whether a candidate of the prefix filter is marked.
     #[inline]
     fn is_marked(&self, hash: Hash) -> bool {
-        match (&self.sieve, self.list.slices.as_slice()) {
-            (Some(sieve), [slice]) => slice.contains_passed(hash, sieve),
+        match (&self.prefix_filter, self.list.slices.as_slice()) {
+            (Some(prefix_filter), [slice]) => slice.contains_candidate(hash, prefix_filter),
             _ => self.list.is_marked(hash),
         }
     }
 
     /// Which of these are marked or on offer.
-    pub fn hidden(&self, few: &[Hash]) -> u64 {
-        self.marked(few) | self.offered(few)
+    pub fn hidden(&self, chunk: &[Hash]) -> u64 {
+        self.marked(chunk) | self.offered(chunk)
     }
 
     /// Which of these are on offer.
-    pub fn offered(&self, few: &[Hash]) -> u64 {
-        if self.list.offers.is_empty() { 0 } else { bits(few, |hash| self.list.is_offered(hash)) }
+    pub fn offered(&self, chunk: &[Hash]) -> u64 {
+        if self.list.offers.is_empty() { 0 } else { bits(chunk, |hash| self.list.is_offered(hash)) }
     }
 }
 
 #[inline]
-fn bits(few: &[Hash], is_set: impl Fn(Hash) -> bool) -> u64 {
-    few.iter().rev().fold(0, |bits, hash| bits << 1 | u64::from(is_set(*hash)))
+fn bits(chunk: &[Hash], is_set: impl Fn(Hash) -> bool) -> u64 {
+    chunk.iter().rev().fold(0, |bits, hash| bits << 1 | u64::from(is_set(*hash)))
 }
 
-/// What the slice after `current` is made for; none, if a new period begins.
+/// The shape of the slice after `current`; `None` if a new period begins.
 ///
 /// By count all slices are alike. In a window of time, a period that gets more ids than expected
-/// takes slices of twice the room and half the allowance each: however many come, all together
-/// stay below the period's share of the rate.
+/// takes slices of twice the capacity and half the false-positive rate each: however many come,
+/// their sum stays below the period's share.
 fn next_shape(policy: &Policy, current: Option<&Slice>) -> Shape {
     let first = Shape { capacity: policy.ids().into(), range: policy.range() };
     match (policy.every(), current) {

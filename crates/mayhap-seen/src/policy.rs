@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Whole seconds: a length of time, or a moment since 1970.
+/// Whole seconds: a duration, or a time since 1970.
 pub type Seconds = u64;
 
 const DAY: Seconds = 86_400;
@@ -11,11 +11,11 @@ const DAY: Seconds = 86_400;
 /// How much of each owner's past is kept.
 ///
 /// A list is a row of slices, the newest first. New ids go into the newest; when it is full (or,
-/// for windows of time, when its period is over) a new one begins, and of too many slices the
-/// oldest is dropped. The whole list is forgotten when nothing new came for the idle time.
+/// for windows of time, when its period is over) a new one begins, and if there are too many the
+/// oldest is dropped. The whole list expires when nothing new came for the idle time.
 ///
-/// The rate is the chance to take an unseen id for a seen one in a list that is full: over *all*
-/// slices together. A list that is not full is more exact in proportion.
+/// The rate is the false-positive rate of a full list: the chance to take an unseen id for a seen
+/// one, over *all* slices together. A list that is not full has a proportionally lower rate.
 ///
 /// ```
 /// use mayhap_seen::Policy;
@@ -38,7 +38,7 @@ pub struct Policy {
 }
 
 impl Default for Policy {
-    /// Five slices of a thousand ids, one error in a thousand, five idle days.
+    /// Five slices of a thousand ids, a false-positive rate of 0.1%, five idle days.
     fn default() -> Policy {
         Policy {
             slices: 5,
@@ -52,16 +52,16 @@ impl Default for Policy {
     }
 }
 
-/// The most slices a policy may ask for.
+/// Maximum slices of a policy.
 pub const MAX_SLICES: u32 = 64;
-/// The most ids a slice may be made for.
+/// Maximum ids of a slice.
 pub const MAX_IDS: u32 = 1_000_000;
 const MIN_RATE: f64 = 1e-9;
-/// Times beyond this (about 30,000 years) are slips of the pen, and would overflow sums.
+/// Durations beyond this (about 30,000 years) are mistakes, and would overflow sums.
 const MAX_SECONDS: Seconds = 1 << 40;
 
 impl Policy {
-    /// Slices by count: at most `slices` of them, of `ids` ids each, at this rate over all.
+    /// Slices by count: at most `slices` of them, of `ids` ids each, at this false-positive rate.
     pub fn by_count(slices: u32, ids: u32, rate: f64) -> Result<Policy, PolicyError> {
         Policy { slices, ids, rate, ..Policy::default() }.checked()
     }
@@ -81,12 +81,12 @@ impl Policy {
         Policy { slices, ids, rate, every: Some(every), idle, ..Policy::default() }.checked()
     }
 
-    /// Forget a list so long after its last new id; `None` is never.
+    /// Expire a list this long after its last new id; `None` is never.
     pub fn with_idle(self, idle: Option<Seconds>) -> Result<Policy, PolicyError> {
         Policy { idle, ..self }.checked()
     }
 
-    /// Keep the first so many ids of a slice as whole 64-bit hashes.
+    /// Keep up to this many ids of a slice as whole 64-bit hashes.
     ///
     /// The chance of an error is then about 10⁻¹⁸ for owners who have seen little, at 8 bytes an
     /// id. With 0 every id is short from the beginning: 20 ids cost about 70 bytes instead of 180.
@@ -94,22 +94,22 @@ impl Policy {
         Policy { exact, ..self }.checked()
     }
 
-    /// Refuse owners of fewer bytes: an empty name is a caller's bug, not a user.
+    /// Reject owners with fewer bytes: an empty name is a caller's bug, not a user.
     pub fn with_owner_bytes(self, at_least: usize) -> Policy {
         Policy { owner_bytes: at_least, ..self }
     }
 
-    /// The most slices (periods, for windows of time).
+    /// Maximum slices (periods, for windows of time).
     pub fn slices(&self) -> u32 {
         self.slices
     }
 
-    /// Ids a slice is made for.
+    /// The capacity of a slice, in ids.
     pub fn ids(&self) -> u32 {
         self.ids
     }
 
-    /// The chance of a false "seen" in a full list.
+    /// The false-positive rate of a full list.
     pub fn rate(&self) -> f64 {
         self.rate
     }
@@ -119,7 +119,7 @@ impl Policy {
         self.every
     }
 
-    /// How long after its last new id a list is forgotten.
+    /// How long after its last new id a list expires.
     pub fn idle(&self) -> Option<Seconds> {
         self.idle
     }
@@ -129,13 +129,13 @@ impl Policy {
         self.exact
     }
 
-    /// The least bytes of an owner's name.
+    /// Minimum bytes of an owner's name.
     pub fn owner_bytes(&self) -> usize {
         self.owner_bytes
     }
 
-    /// Fingerprints of a slice are drawn from `0..range`: a stranger meets one of `slices × ids`
-    /// of them with exactly the rate.
+    /// Fingerprints of a slice are in `0..range`: an absent id collides with one of `slices × ids`
+    /// of them at exactly the policy's rate.
     pub(crate) fn range(&self) -> u64 {
         let all = f64::from(self.slices) * f64::from(self.ids);
         (all / self.rate).ceil() as u64
@@ -149,7 +149,7 @@ impl Policy {
         if !(1..=MAX_IDS).contains(&self.ids) {
             return refuse("ids", self.ids.to_string(), "1 to 1000000");
         }
-        // Not `<`: a NaN must land here too.
+        // Not `<`: a NaN must be rejected too.
         if !(MIN_RATE..=0.5).contains(&self.rate) {
             return refuse("rate", self.rate.to_string(), "1e-9 to 0.5");
         }
@@ -169,7 +169,7 @@ impl Policy {
 impl FromStr for Policy {
     type Err = PolicyError;
 
-    /// Fields that are not named have their defaults.
+    /// Fields that are not given have their defaults.
     fn from_str(text: &str) -> Result<Policy, PolicyError> {
         text.parse::<PolicyFields>()?.apply(&Policy::default())
     }
@@ -183,24 +183,27 @@ impl fmt::Display for Policy {
     }
 }
 
-/// How `every` is written where slices are by count.
+/// How `every` is written for slices by count.
 const NO_PERIOD: &str = "none";
 
 impl Policy {
-    /// Each field by its name and value, as they are written.
+    /// Each field's name and value, as text.
     pub fn fields(&self) -> [(&'static str, String); 7] {
         [
             ("slices", self.slices.to_string()),
             ("ids", self.ids.to_string()),
             ("rate", self.rate.to_string()),
-            ("every", self.every.map_or(NO_PERIOD.to_owned(), |every| Span(every).to_string())),
-            ("idle", self.idle.map_or("never".to_owned(), |idle| Span(idle).to_string())),
+            (
+                "every",
+                self.every.map_or(NO_PERIOD.to_owned(), |every| HumanSeconds(every).to_string()),
+            ),
+            ("idle", self.idle.map_or("never".to_owned(), |idle| HumanSeconds(idle).to_string())),
             ("exact", self.exact.to_string()),
             ("owner", self.owner_bytes.to_string()),
         ]
     }
 
-    /// The idle time of a policy that names none: five days, or the whole window.
+    /// The default idle time: five days, or the whole window.
     fn default_idle(&self) -> Option<Seconds> {
         match self.every {
             Some(every) => Some(every.saturating_mul(self.slices.into())),
@@ -209,7 +212,7 @@ impl Policy {
     }
 }
 
-/// Some fields of a policy: those that a caller insists on, or those that are to change.
+/// Some fields of a policy: those that a caller requires, or those to change.
 ///
 /// ```
 /// use mayhap_seen::{Policy, PolicyFields};
@@ -250,13 +253,13 @@ impl PolicyFields {
         policy.checked()
     }
 
-    /// Whether no field is named.
+    /// Whether no field is given.
     pub fn is_empty(&self) -> bool {
         *self == PolicyFields::default()
     }
 
-    /// The policy to live by where `stored` is kept beside the lists; nothing if these fields ask
-    /// for another. The least length of an owner's name is each caller's own affair.
+    /// The policy to use where `stored` is kept with the lists; an error if these fields require
+    /// another. The minimum length of an owner's name may differ per caller.
     #[cfg(any(feature = "embedded", feature = "redis"))]
     pub(crate) fn agree(&self, stored: &Policy) -> Result<Policy, crate::SeenError> {
         let refused = |error: PolicyError| crate::SeenError::Refused { what: error.to_string() };
@@ -309,10 +312,10 @@ impl FromStr for PolicyFields {
     }
 }
 
-/// A length of time in its largest whole unit.
-pub(crate) struct Span(pub Seconds);
+/// A duration in its largest whole unit.
+pub(crate) struct HumanSeconds(pub Seconds);
 
-impl fmt::Display for Span {
+impl fmt::Display for HumanSeconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [(DAY, "d"), (3600, "h"), (60, "m")];
         let unit = units.into_iter().find(|(unit, _)| self.0 > 0 && self.0.is_multiple_of(*unit));
@@ -329,7 +332,7 @@ fn whole<T: FromStr>(
     value.parse().map_err(|_| PolicyError { what, got: value.to_owned(), allowed })
 }
 
-/// A rate as `0.001`, `0.1%` or `1/1000`.
+/// A rate such as `0.001`, `0.1%` or `1/1000`.
 fn rate(value: &str) -> Result<f64, PolicyError> {
     let number = |text: &str| text.trim().parse::<f64>().ok();
     let parsed = match (value.strip_suffix('%'), value.split_once('/')) {
@@ -341,7 +344,7 @@ fn rate(value: &str) -> Result<f64, PolicyError> {
     parsed.ok_or_else(|| PolicyError { what: "rate", got: value.to_owned(), allowed })
 }
 
-/// A length of time such as `90s`, `30m`, `12h`, `5d`, `2w`; a bare number is seconds.
+/// A duration such as `90s`, `30m`, `12h`, `5d`, `2w`; a bare number is seconds.
 pub fn seconds(what: &'static str, value: &str) -> Result<Seconds, PolicyError> {
     let (number, unit) = match value.find(|c: char| !c.is_ascii_digit()) {
         Some(at) => value.split_at(at),
@@ -361,14 +364,14 @@ pub fn seconds(what: &'static str, value: &str) -> Result<Seconds, PolicyError> 
     product.ok_or_else(|| PolicyError { what, got: value.to_owned(), allowed })
 }
 
-/// A number no list can live by.
+/// An invalid field of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
-    /// Which part of the policy.
+    /// The field.
     pub what: &'static str,
-    /// What was asked for.
+    /// What was given.
     pub got: String,
-    /// What may be asked for.
+    /// What is allowed.
     pub allowed: &'static str,
 }
 
@@ -409,7 +412,7 @@ mod tests {
             changed(base, "idle=never exact=0"),
             base.replace("9d,exact=7", "never,exact=0")
         );
-        // An idle time that follows the window goes on following it.
+        // An idle time that follows the window continues to follow it.
         let window = changed("slices=4,every=30d", "slices=8");
         assert_eq!(window, "slices=8,ids=1000,rate=0.001,every=30d,idle=240d,exact=24,owner=1");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! A list in bytes. Layout (numbers are LEB128 varints unless said otherwise):
+//! The encoding of a list (numbers are LEB128 varints unless said otherwise):
 //!
 //! ```text
 //! B7 01                  magic and version
@@ -9,24 +9,24 @@
 //!     started            as touched − started, zigzag (a merged list may have newer slices)
 //!     capacity, range
 //!     2·ids + whole      whole is 1 while fingerprints are 64-bit hashes
-//!     bytes of the code, the code (rice.rs)
+//!     bytes of the code, the code (golomb.rs)
 //!   offers, then for each, earliest end first:
 //!     until, ids, bytes of the code, the code
 //! CRC-32C of the body    4 bytes, little-endian; none without a body
-//! entries, each:         deeds not yet worked into the body, oldest first
-//!   deed                 1 byte: 1 mark, 2 mark unseen, 3 offer
+//! entries, each:         operations not yet compacted into the body, oldest first
+//!   operation            1 byte: 1 mark, 2 mark unseen, 3 offer
 //!   bytes of the rest
-//!     now, (offer only: lasting,) hashes of 8 bytes each, little-endian
+//!     now, (offer only: ttl,) hashes of 8 bytes each, little-endian
 //!   CRC-32C of the entry its low 2 bytes, little-endian
 //! ```
 //!
-//! Entries are what makes a mark on Redis one round trip: they are appended without looking, and
-//! appending commutes with appending. The body plus its entries, applied in their order, is the
-//! list. Whoever finds too many works them into a new body.
+//! Entries are what makes a mark on Redis one round trip: they are appended without reading, and
+//! appends commute. The list is the body with its entries applied in order. Whoever finds too many
+//! compacts them into a new body.
 
-use crate::list::{Deed, List, MOST_SLICES, Offer};
+use crate::golomb::{self, Range};
+use crate::list::{List, MOST_SLICES, Offer, Operation};
 use crate::policy::{Policy, Seconds};
-use crate::rice::{self, Range};
 use crate::slice::{Shape, Slice};
 use mayhap::Hash;
 use std::fmt;
@@ -39,7 +39,7 @@ const VERSION: u8 = MAGIC[1];
 #[cfg(feature = "redis")]
 pub(crate) const EMPTY: [u8; 3] = [MAGIC[0], MAGIC[1], 0];
 
-/// Offers an entry may hold; far beyond what a list keeps, near enough to refuse nonsense.
+/// Maximum ids of an entry; far beyond what a list keeps, low enough to reject garbage.
 const MAX_OFFERS: u64 = 1 << 20;
 
 /// Why these bytes are not a list.
@@ -48,7 +48,7 @@ const MAX_OFFERS: u64 = 1 << 20;
 pub enum RecordError {
     /// Another program's value.
     NotOurs {
-        /// How it begins.
+        /// Its first bytes.
         start: Vec<u8>,
     },
     /// Written by a newer release; upgrading is the only remedy.
@@ -56,9 +56,9 @@ pub enum RecordError {
         /// The version found.
         version: u8,
     },
-    /// Cut off, flipped or never written by us.
+    /// Truncated, corrupted or never written by Mayhap.
     Damaged {
-        /// The part that does not hold.
+        /// The part that is invalid.
         what: &'static str,
     },
 }
@@ -88,7 +88,7 @@ const fn damaged(what: &'static str) -> RecordError {
     RecordError::Damaged { what }
 }
 
-/// The bytes of a list, without entries.
+/// Encode a list, without entries.
 pub fn encode(list: &List) -> Vec<u8> {
     let mut body = vec![];
     varint(list.touched, &mut body);
@@ -101,7 +101,7 @@ pub fn encode(list: &List) -> Vec<u8> {
         varint(slice.shape.range, &mut body);
         varint(slice.ids() << 1 | u64::from(slice.whole), &mut body);
         code.clear();
-        rice::encode(&slice.sorted, slice.drawn_from(), &mut code);
+        golomb::encode(&slice.sorted, slice.universe(), &mut code);
         varint(code.len() as u64, &mut body);
         body.extend_from_slice(&code);
     }
@@ -110,7 +110,7 @@ pub fn encode(list: &List) -> Vec<u8> {
         varint(offer.until, &mut body);
         varint(offer.hashes.len() as u64, &mut body);
         code.clear();
-        rice::encode(&offer.hashes, Range::Full, &mut code);
+        golomb::encode(&offer.hashes, Range::Full, &mut code);
         varint(code.len() as u64, &mut body);
         body.extend_from_slice(&code);
     }
@@ -122,19 +122,19 @@ pub fn encode(list: &List) -> Vec<u8> {
     out
 }
 
-/// One deed, to be appended to a record.
-pub fn entry(deed: &Deed, hashes: &[Hash], now: Seconds) -> Vec<u8> {
+/// Encode one operation, to be appended to a record.
+pub fn entry(operation: &Operation, hashes: &[Hash], now: Seconds) -> Vec<u8> {
     let mut rest = vec![];
     varint(now, &mut rest);
-    let tag = match deed {
-        Deed::Mark => 1,
-        Deed::MarkUnseen => 2,
-        Deed::Offer { lasting } => {
-            varint(*lasting, &mut rest);
+    let tag = match operation {
+        Operation::Mark => 1,
+        Operation::MarkUnseen => 2,
+        Operation::Offer { ttl } => {
+            varint(*ttl, &mut rest);
             3
         }
     };
-    hashes.iter().for_each(|hash| rest.extend_from_slice(&hash.0.to_le_bytes()));
+    hashes.iter().for_each(|hash| rest.extend_from_slice(&hash.to_u64().to_le_bytes()));
     let mut out = vec![tag];
     varint(rest.len() as u64, &mut out);
     out.extend_from_slice(&rest);
@@ -143,7 +143,7 @@ pub fn entry(deed: &Deed, hashes: &[Hash], now: Seconds) -> Vec<u8> {
     out
 }
 
-/// The list as it stands at this moment, and how many of the bytes are entries.
+/// The list at this time, and how many of the bytes are entries.
 pub fn decode(bytes: &[u8], policy: &Policy, now: Seconds) -> Result<(List, usize), RecordError> {
     let (body, entries) = split(bytes)?;
     let mut list = if body.is_empty() { List::default() } else { read_body(body)? };
@@ -155,7 +155,7 @@ pub fn decode(bytes: &[u8], policy: &Policy, now: Seconds) -> Result<(List, usiz
     Ok((list, entries.len()))
 }
 
-/// The body, checked, and the entries behind it.
+/// The body, verified, and the entries after it.
 fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), RecordError> {
     let mut r = Reader(bytes);
     match r.take(2, "magic") {
@@ -226,18 +226,19 @@ fn read_entry(r: &mut Reader<'_>, list: &mut List, policy: &Policy) -> Result<()
         return Err(damaged("checksum of an entry"));
     }
     let now = rest.varint("entry")?;
-    let deed = match tag {
-        1 => Deed::Mark,
-        2 => Deed::MarkUnseen,
-        3 => Deed::Offer { lasting: rest.varint("entry")? },
+    let operation = match tag {
+        1 => Operation::Mark,
+        2 => Operation::MarkUnseen,
+        3 => Operation::Offer { ttl: rest.varint("entry")? },
         _ => return Err(BAD),
     };
     let (hashes, left) = rest.0.as_chunks::<8>();
     if !left.is_empty() {
         return Err(BAD);
     }
-    let hashes: Vec<Hash> = hashes.iter().map(|hash| Hash(u64::from_le_bytes(*hash))).collect();
-    list.apply(&deed, &hashes, policy, now);
+    let hashes: Vec<Hash> =
+        hashes.iter().map(|hash| Hash::from_u64(u64::from_le_bytes(*hash))).collect();
+    list.apply(&operation, &hashes, policy, now);
     Ok(())
 }
 
@@ -267,7 +268,7 @@ impl<'a> Reader<'a> {
         Err(damaged(what))
     }
 
-    /// Coded numbers; with `whole` their count says by its lowest bit which range they have.
+    /// Coded numbers; with `whole` the lowest bit of their count says which range they have.
     fn numbers(
         &mut self,
         range: Range,
@@ -282,7 +283,7 @@ impl<'a> Reader<'a> {
         let count = usize::try_from(count).map_err(|_| damaged("number of ids"))?;
         let bytes = self.varint("length of the ids")?;
         let code = self.take(bytes, "ids")?;
-        Ok((rice::decode(code, count, range)?, is_whole))
+        Ok((golomb::decode(code, count, range)?, is_whole))
     }
 }
 

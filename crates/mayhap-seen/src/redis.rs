@@ -1,46 +1,45 @@
 //! Lists on a stock Redis or Valkey, single or cluster; no module needed.
 //!
-//! Which bytes are asked for and what the answers mean is decided in `plan.rs` and the layouts
-//! (`compact.rs`, `lists.rs`), which know no socket; here, and in `tasks.rs` for async programs,
-//! they are sent.
+//! Requests and the meaning of replies are decided in `protocol.rs` and the layouts (`compact.rs`,
+//! `go_lists.rs`), without I/O; here, and in `async_seen.rs` for async programs, they are sent.
 
-mod changing;
-mod compact;
-mod folds;
-mod learned;
-mod lists;
-mod marking;
-mod plan;
 #[cfg(feature = "async")]
-mod tasks;
+mod async_seen;
+mod compact;
+mod compaction;
+mod go_lists;
+mod learned;
+mod mark_script;
+mod operation_state;
+mod protocol;
 
 use crate::SeenError;
-use crate::backend::{Backend, Change, Clock, Visit};
-use crate::call::decoded;
+use crate::backend::{Backend, Clock, OwnerOperation, Visit};
+use crate::operation::decoded;
 use crate::policy::{Policy, PolicyFields, Seconds};
 use crate::view::View;
-use changing::Changing;
-use folds::Folds;
+#[cfg(feature = "async")]
+pub use async_seen::AsyncSeen;
+use compaction::PendingCompactions;
 use learned::{FRESH, Learned};
 pub use mayhap_redis::Wait;
 use mayhap_redis::{Address, LinkError, RequestOptions, Router};
-use plan::Plan;
+use operation_state::OperationState;
+use protocol::Protocol;
 use std::sync::Arc;
 use std::time::Duration;
-#[cfg(feature = "async")]
-pub use tasks::AsyncSeen;
 
-/// How long a call takes at most where the address does not say.
+/// Maximum time of a call, if the address does not say.
 const CALL_WITHIN: Duration = Duration::from_secs(5);
 
-/// How lists lie on the server.
+/// The layout of lists on the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// One string an owner, our own record: the smallest, and one round trip for everything.
+    /// One string per owner, Mayhap's own record: the smallest, and one round trip for everything.
     #[default]
     Compact,
-    /// A list of `count::base64` filters an owner, newest first, as programs with the Go package
-    /// `kevburnsjr/bloomfilter` keep it: they read ours, we read theirs.
+    /// A list of `count::base64` filters per owner, newest first, as programs with the Go package
+    /// `kevburnsjr/bloomfilter` keep it: both can read and write the same lists.
     List,
 }
 
@@ -65,8 +64,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Read a URL: `redis://host:port/db?layout=compact|list&prefix=…`, with `redis+cluster://` for
-    /// a cluster and `timeout=SECONDS`.
+    /// Parse a URL: `redis://host:port/db?layout=compact|list&prefix=…`, with `redis+cluster://`
+    /// for a cluster and `timeout=SECONDS`.
     pub fn parse(url: &str) -> Result<Options, SeenError> {
         let (address, others) = Address::parse(url).map_err(error)?;
         let (mut layout, mut prefix) = (Layout::Compact, vec![]);
@@ -76,7 +75,7 @@ impl Options {
                 ("layout", "list") => layout = Layout::List,
                 ("prefix", _) => prefix = value.into_bytes(),
                 _ => {
-                    // Not what it was set to: that may be a password.
+                    // Not its value: that may be a password.
                     let allowed = "layout=compact, layout=list, prefix=…, timeout=…, cluster=true, and for TLS cacert=…, cert=…, key=…";
                     let what = format!("{name}=…: allowed is {allowed}");
                     return Err(SeenError::Refused { what });
@@ -87,8 +86,8 @@ impl Options {
         Ok(Options { address, layout, prefix, policy, clock: None, wait: None, fresh: FRESH })
     }
 
-    /// Live by this policy. The first who writes stores it beside the lists; where another is
-    /// stored, calls are refused ([`SeenError::Policy`]). Without it the stored one counts.
+    /// Require this policy. The first writer stores it with the lists; if another is stored, calls
+    /// are rejected ([`SeenError::Policy`]). Without it the stored one is used.
     pub fn with_policy(self, policy: Policy) -> Options {
         self.with_policy_fields(policy.into())
     }
@@ -98,13 +97,13 @@ impl Options {
         Options { policy, ..self }
     }
 
-    /// Another clock than the server's. Clocks of programs that share lists should agree.
+    /// A clock other than the server's. Clocks of programs that share lists should agree.
     pub fn with_clock(self, clock: Clock) -> Options {
         Options { clock: Some(clock), ..self }
     }
 
-    /// Have so many replicas acknowledge every change, for lists that must outlive a failover. If
-    /// they do not in time it is [`SeenError::Unacknowledged`], with the answer all the same.
+    /// Have this many replicas acknowledge every change, for lists that must survive a failover. If
+    /// they do not in time, it is [`SeenError::Unacknowledged`], with the result all the same.
     pub fn with_wait(self, wait: Wait) -> Options {
         Options { wait: (wait.replicas > 0).then_some(wait), ..self }
     }
@@ -115,22 +114,22 @@ impl Options {
         Options { fresh, ..self }
     }
 
-    /// So long may a call take in all, instead of what the URL says or five seconds.
+    /// The limit for a whole call, instead of the URL's or five seconds.
     pub fn with_timeout(self, timeout: Duration) -> Options {
         Options { address: self.address.with_timeout(timeout), ..self }
     }
 
-    /// Where the server or cluster is, without any password.
+    /// The address of the server or cluster, without any password.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// How lists lie on the server.
+    /// The layout of lists on the server.
     pub fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// What an owner's key begins with.
+    /// The prefix of the owners' keys.
     pub fn prefix(&self) -> &[u8] {
         &self.prefix
     }
@@ -138,69 +137,69 @@ impl Options {
     fn learned(&self) -> Learned {
         let (layout, prefix) = (self.layout, self.prefix.clone());
         let is_cluster = self.address.is_cluster();
-        let plan = Plan { policy: Policy::default(), layout, prefix, is_cluster };
-        Learned::new(plan, self.policy, self.clock.clone(), self.fresh)
+        let protocol = Protocol { policy: Policy::default(), layout, prefix, is_cluster };
+        Learned::new(protocol, self.policy, self.clock.clone(), self.fresh)
     }
 
-    /// How to ask for what can be done without: within a part of a call's time.
+    /// Options for requests that can be done without: a part of a call's time.
     fn hasty(&self) -> RequestOptions {
         let whole = self.address.timeout().unwrap_or(CALL_WITHIN);
         let address = self.address.clone().with_timeout(whole / 4);
-        Router::new(address, Duration::ZERO).how()
+        Router::new(address, Duration::ZERO).options()
     }
 }
 
-/// Lists on a server, for threads. Connections are made as they are needed.
+/// Lists on a server, for threads. Connections are opened as needed.
 ///
-/// A call takes as long as the address says (`timeout=`), or five seconds, and no longer: tries,
-/// pauses and all nodes of a cluster together. What only reads is asked again once where a
-/// connection was lost. A change is not: it tells what was there before, and the second time it
-/// would tell of what the first has done; ids would be lost that nobody was ever given.
+/// A call takes as long as the address says (`timeout=`), or five seconds, and no longer: retries,
+/// backoff and all nodes of a cluster together. Reads are repeated once after a lost connection. A
+/// change is not: it returns what was there before, and a second execution would report what the
+/// first has done; ids would be lost that nobody was ever given.
 pub struct Redis {
     router: Router,
     learned: Learned,
-    folds: Folds,
+    compactions: PendingCompactions,
     wait: Option<Wait>,
     hasty: RequestOptions,
 }
 
 impl Redis {
-    /// Lists at this URL, by the policy stored there. Nothing is connected before the first question.
+    /// Lists at this URL, by the policy stored there. Connects at the first call.
     pub fn open(url: &str) -> Result<Redis, SeenError> {
         Redis::open_with(Options::parse(url)?)
     }
 
-    /// The same with a say in how.
+    /// The same with options.
     pub fn open_with(options: Options) -> Result<Redis, SeenError> {
         let (learned, wait, hasty) = (options.learned(), options.wait, options.hasty());
         let router = Router::new(options.address, Duration::ZERO);
-        Ok(Redis { router, learned, folds: Folds::default(), wait, hasty })
+        Ok(Redis { router, learned, compactions: PendingCompactions::default(), wait, hasty })
     }
 
-    /// How questions are asked from now on.
+    /// Options for reads, starting now.
     fn reading(&self) -> RequestOptions {
-        self.router.how().starting_now()
+        self.router.options().starting_now()
     }
 
-    /// How changes are made from now on.
+    /// Options for changes, starting now.
     fn writing(&self) -> RequestOptions {
-        self.router.how().repeatable(false).with_wait(self.wait).starting_now()
+        self.router.options().repeatable(false).with_wait(self.wait).starting_now()
     }
 
-    /// How lists are kept, by the stored policy. Asking for it twice does no harm, also for who
-    /// writes, and it is part of the call: `how` has its deadline.
-    fn plan(&self, writes: bool, how: RequestOptions) -> Result<Arc<Plan>, SeenError> {
-        if let Some(plan) = self.learned.plan(writes) {
-            return Ok(plan);
+    /// The protocol with the stored policy. Reading it twice does no harm, also before a write, and
+    /// it is part of the call: `options` has its deadline.
+    fn protocol(&self, writes: bool, options: RequestOptions) -> Result<Arc<Protocol>, SeenError> {
+        if let Some(protocol) = self.learned.protocol(writes) {
+            return Ok(protocol);
         }
-        let old = self.learned.old_plan(writes);
-        let how = match old {
-            // Whoever can go on without an answer does not wait for it long.
+        let old = self.learned.old_protocol(writes);
+        let options = match old {
+            // A call that can go on without an answer does not wait for it long.
             Some(_) => self.hasty.starting_now(),
-            None => how.repeatable(true).with_wait(None),
+            None => options.repeatable(true).with_wait(None),
         };
-        match (self.learn(writes, how), old) {
-            (Err(SeenError::Away { .. }), Some(old)) => {
+        match (self.learn(writes, options), old) {
+            (Err(SeenError::Unreachable { .. }), Some(old)) => {
                 self.learned.put_off();
                 Ok(old)
             }
@@ -208,12 +207,12 @@ impl Redis {
         }
     }
 
-    fn learn(&self, writes: bool, how: RequestOptions) -> Result<Arc<Plan>, SeenError> {
-        let asked = self.router.ask(&[self.learned.question(writes)?], how).map_err(error);
+    fn learn(&self, writes: bool, options: RequestOptions) -> Result<Arc<Protocol>, SeenError> {
+        let asked = self.router.send(&[self.learned.question(writes)?], options).map_err(error);
         let reply = match asked.map(|replies| replies.into_iter().next()) {
             Ok(Some(Err(_))) | Err(SeenError::Refused { .. }) if !writes => {
                 let plain = self.learned.plain_question();
-                let asked = self.router.ask(&[plain], how).map_err(error);
+                let asked = self.router.send(&[plain], options).map_err(error);
                 asked.map_err(|error| self.learned.explained(error))?.into_iter().next()
             }
             reply => reply.map_err(|error| self.learned.explained(error))?,
@@ -224,16 +223,16 @@ impl Redis {
 
 impl Backend for Redis {
     fn policy(&self) -> Result<Policy, SeenError> {
-        Ok(self.plan(false, self.reading())?.policy)
+        Ok(self.protocol(false, self.reading())?.policy)
     }
 
     fn set_policy(&mut self, fields: &PolicyFields) -> Result<Policy, SeenError> {
         let (reading, writing) = (self.reading(), self.writing());
-        for failures in 0..plan::TRIES {
+        for failures in 0..protocol::MAX_RETRIES {
             if failures > 0 {
-                std::thread::sleep(plan::pause(failures));
+                std::thread::sleep(protocol::backoff(failures));
             }
-            let asked = self.router.ask(&[self.learned.plain_question()], reading);
+            let asked = self.router.send(&[self.learned.plain_question()], reading);
             let asked = asked.map_err(error).map_err(|error| self.learned.explained(error));
             let reply = asked?.into_iter().next();
             let (request, policy) = self.learned.changing(reply, fields)?;
@@ -243,7 +242,7 @@ impl Backend for Redis {
                 return Ok(policy);
             }
         }
-        Err(SeenError::Contended { owner: learned::POLICY.to_vec(), tries: plan::TRIES })
+        Err(SeenError::Contended { owner: learned::POLICY.to_vec(), tries: protocol::MAX_RETRIES })
     }
 
     fn now(&self) -> Seconds {
@@ -251,84 +250,87 @@ impl Backend for Redis {
     }
 
     fn read(&self, owners: &[&[u8]]) -> Result<Vec<View>, SeenError> {
-        let how = self.reading();
-        let plan = self.plan(false, how)?;
-        plan.check_owners(owners.iter().copied())?;
-        let replies = self.router.ask(&plan.reading(owners), how).map_err(error)?;
-        plan.views(owners, replies, self.now())
+        let options = self.reading();
+        let protocol = self.protocol(false, options)?;
+        protocol.check_owners(owners.iter().copied())?;
+        let replies = self.router.send(&protocol.reading(owners), options).map_err(error)?;
+        protocol.views(owners, replies, self.now())
     }
 
-    fn change(&self, changes: &[Change<'_>]) -> Result<Vec<Vec<bool>>, SeenError> {
-        let how = self.writing();
-        let plan = self.plan(true, how)?;
-        plan.check_owners(changes.iter().map(|change| change.owner))?;
-        let mut changing = Changing::new(&plan, changes, self.now());
-        let (mut riders, mut unacknowledged) = (self.folds.take(), None);
+    fn change(&self, changes: &[OwnerOperation<'_>]) -> Result<Vec<Vec<bool>>, SeenError> {
+        let options = self.writing();
+        let protocol = self.protocol(true, options)?;
+        protocol.check_owners(changes.iter().map(|change| change.owner))?;
+        let mut state = OperationState::new(&protocol, changes, self.now());
+        let (mut piggybacked, mut unacknowledged) = (self.compactions.take(), None);
         loop {
-            let mut wanted = changing.requests()?;
+            let mut wanted = state.requests()?;
             if wanted.is_empty() {
                 break;
             }
-            let mut requests = std::mem::take(&mut riders);
+            let mut requests = std::mem::take(&mut piggybacked);
             let ridden = requests.len();
             requests.append(&mut wanted);
-            let mut answer = self.router.call(&requests, how).map_err(error)?;
-            if let Err(error) = changing.replies(answer.replies.split_off(ridden)) {
-                _ = self.router.ask(&changing.undo(), how.with_wait(None));
+            let mut answer = self.router.call(&requests, options).map_err(error)?;
+            if let Err(error) = state.replies(answer.replies.split_off(ridden)) {
+                _ = self.router.send(&state.undo(), options.with_wait(None));
                 return Err(error);
             }
             unacknowledged = unacknowledged.or(answer.unacknowledged);
-            changing.pause().into_iter().for_each(std::thread::sleep);
+            state.backoff().into_iter().for_each(std::thread::sleep);
         }
-        let (known, folds) = changing.end();
-        // All is done but the compaction, which may fail.
-        _ = self.router.ask(&self.folds.leave(&plan, folds), how.with_wait(None));
+        let (known, compactions) = state.end();
+        // Everything is done but the compaction, which may fail.
+        _ = self
+            .router
+            .send(&self.compactions.queue_or_send(&protocol, compactions), options.with_wait(None));
         acknowledged(known, unacknowledged)
     }
 
     fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
-        let how = self.writing();
-        let plan = self.plan(false, how)?;
-        plan.check_owners([owner])?;
-        let answer = self.router.call(&[plan.forgetting(owner)], how).map_err(error)?;
-        let forgotten = plan.forgotten(&answer.replies)?;
+        let options = self.writing();
+        let protocol = self.protocol(false, options)?;
+        protocol.check_owners([owner])?;
+        let answer =
+            self.router.call(&[protocol.forget_requests(owner)], options).map_err(error)?;
+        let forgotten = protocol.forgotten(&answer.replies)?;
         acknowledged(vec![vec![forgotten]], answer.unacknowledged)?;
         Ok(forgotten)
     }
 
     fn merge(&self, exported: &[(&[u8], &[u8])]) -> Result<(), SeenError> {
         let (reading, writing) = (self.reading(), self.writing());
-        let plan = self.plan(true, writing)?;
-        let mut lists = decoded(&plan.policy, exported, self.now())?;
+        let protocol = self.protocol(true, writing)?;
+        let mut lists = decoded(&protocol.policy, exported, self.now())?;
         if lists.is_empty() {
             return Ok(());
         }
-        plan.check_owners(lists.iter().map(|(owner, _)| *owner))?;
+        protocol.check_owners(lists.iter().map(|(owner, _)| *owner))?;
         let mut unacknowledged = None;
-        for failures in 0..plan::TRIES {
+        for failures in 0..protocol::MAX_RETRIES {
             if failures > 0 {
-                std::thread::sleep(plan::pause(failures));
+                std::thread::sleep(protocol::backoff(failures));
             }
             let owners: Vec<&[u8]> = lists.iter().map(|(owner, _)| *owner).collect();
-            let replies = self.router.ask(&plan.reading(&owners), reading).map_err(error)?;
-            let requests = plan.merging(&lists, replies, self.now())?;
+            let replies = self.router.send(&protocol.reading(&owners), reading).map_err(error)?;
+            let requests = protocol.merge_requests(&lists, replies, self.now())?;
             let answer = self.router.call(&requests, writing).map_err(error)?;
             unacknowledged = unacknowledged.or(answer.unacknowledged);
-            let merged = plan.merged(&answer.replies)?;
+            let merged = protocol.merged(&answer.replies)?;
             let mut merged = merged.into_iter();
             lists.retain(|_| !merged.next().unwrap_or(false));
             if lists.is_empty() {
                 return acknowledged(vec![], unacknowledged).map(drop);
             }
         }
-        Err(SeenError::Contended { owner: lists[0].0.to_vec(), tries: plan::TRIES })
+        Err(SeenError::Contended { owner: lists[0].0.to_vec(), tries: protocol::MAX_RETRIES })
     }
 
     fn each(&self, visit: &mut Visit<'_>) -> Result<(), SeenError> {
         let mut failed = None;
-        let plan = self.plan(false, self.reading())?;
-        let scanned = self.router.scan(&plan.glob(), &mut |keys| {
-            failed = self.visit(&plan, &keys, visit).err();
+        let protocol = self.protocol(false, self.reading())?;
+        let scanned = self.router.scan(&protocol.glob(), &mut |keys| {
+            failed = self.visit(&protocol, &keys, visit).err();
             failed.is_none()
         });
         scanned.map_err(error)?;
@@ -337,14 +339,20 @@ impl Backend for Redis {
 }
 
 impl Redis {
-    fn visit(&self, plan: &Plan, keys: &[Vec<u8>], visit: &mut Visit<'_>) -> Result<(), SeenError> {
+    fn visit(
+        &self,
+        protocol: &Protocol,
+        keys: &[Vec<u8>],
+        visit: &mut Visit<'_>,
+    ) -> Result<(), SeenError> {
         let now = self.now();
-        let owners: Vec<&[u8]> = keys.iter().filter_map(|key| plan.owner(key)).collect();
+        let owners: Vec<&[u8]> = keys.iter().filter_map(|key| protocol.owner(key)).collect();
         if owners.is_empty() {
             return Ok(());
         }
-        let replies = self.router.ask(&plan.reading(&owners), self.reading()).map_err(error)?;
-        for (owner, view, bytes) in plan.found(&owners, replies, now)? {
+        let replies =
+            self.router.send(&protocol.reading(&owners), self.reading()).map_err(error)?;
+        for (owner, view, bytes) in protocol.found(&owners, replies, now)? {
             visit(owner, view, bytes)?;
         }
         Ok(())
@@ -353,12 +361,12 @@ impl Redis {
 
 fn error(error: LinkError) -> SeenError {
     match error {
-        error if error.is_of_the_moment() => SeenError::Away { what: error.to_string() },
+        error if error.is_of_the_moment() => SeenError::Unreachable { what: error.to_string() },
         error => SeenError::Refused { what: error.to_string() },
     }
 }
 
-/// The answer; in an error where fewer replicas have what it tells of than must.
+/// The result; as an error if fewer replicas than required have acknowledged it.
 fn acknowledged(
     known: Vec<Vec<bool>>,
     unacknowledged: Option<LinkError>,

@@ -1,18 +1,18 @@
-//! The front door: what a recommender calls.
+//! The public type: what a recommender calls.
 
 use crate::SeenError;
 use crate::backend::Backend;
-use crate::call::{self, Call, check_ids, check_owner, hash_ids};
-use crate::list::{Deed, Explanation};
+use crate::list::{Explanation, Operation};
+use crate::operation::{self, CheckedCall, check_ids, check_owner, hash_ids};
 use crate::policy::{Policy, PolicyFields, Seconds};
 use crate::view::{ListStats, View};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Who has seen what.
 ///
-/// Owners and ids are bytes of any kind. A marked id is never reported unseen while its slice
-/// lives; an unseen one is taken for seen at most as often as the policy's rate. All methods take
-/// `&self` and may be called from many threads.
+/// Owners and ids are arbitrary bytes. There are no false negatives while the slice of an id lives:
+/// a marked id is never reported unseen. False positives are at most as frequent as the policy's
+/// rate. All methods take `&self` and may be called from many threads.
 ///
 /// ```
 /// use mayhap_seen::{Embedded, Seen};
@@ -29,13 +29,13 @@ pub struct Seen<B> {
     backend: B,
     fail_open: bool,
     failures: AtomicU64,
-    told: Option<Told>,
+    fail_open_hook: Option<FailOpenHook>,
 }
 
-/// Is told of the first call that fails open.
-type Told = Box<dyn Fn(&SeenError) + Send + Sync>;
+/// Called for the first call that fails open.
+type FailOpenHook = Box<dyn Fn(&SeenError) + Send + Sync>;
 
-/// A whole store in numbers.
+/// Statistics of a whole store.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StoreStats {
     /// Owners with a list.
@@ -44,35 +44,34 @@ pub struct StoreStats {
     pub ids: u64,
     /// Ids on offer.
     pub offered: u64,
-    /// Bytes of all lists, without the store's own.
+    /// Bytes of all lists, without the store's overhead.
     pub bytes: u64,
     /// The largest list.
     pub largest_bytes: u64,
-    /// Lists that are damaged, or of a newer release. They count nowhere else.
+    /// Lists that are damaged, or of a newer release. They are not counted elsewhere.
     pub unreadable: u64,
-    /// Keys with the same prefix that are no lists at all: other programs'.
+    /// Keys with the same prefix that are not lists: other programs'.
     pub foreign: u64,
 }
 
 impl<B: Backend> Seen<B> {
-    /// The lists of this backend.
+    /// Lists in this backend.
     pub fn new(backend: B) -> Seen<B> {
-        Seen { backend, fail_open: false, failures: AtomicU64::new(0), told: None }
+        Seen { backend, fail_open: false, failures: AtomicU64::new(0), fail_open_hook: None }
     }
 
-    /// When the store cannot be reached now, show rather than hide: nothing counts as seen and
-    /// marks are let go, instead of an error. [`failures`](Seen::failures) counts them.
+    /// Fail open: while the store cannot be reached, nothing counts as seen and marks are dropped,
+    /// instead of an error. [`failures`](Seen::failures) counts them.
     ///
-    /// This is for what passes: a server that is down, starting, busy or failing over
-    /// ([`SeenError::Away`]). What somebody must mend, a wrong password, certificate or address,
-    /// stays an error.
+    /// This is for temporary failures: a server that is down, starting, busy or failing over
+    /// ([`SeenError::Unreachable`]). A wrong password, certificate or address stays an error.
     pub fn with_fail_open(self, fail_open: bool) -> Seen<B> {
         Seen { fail_open, ..self }
     }
 
-    /// Be told why, the first time that a call fails open.
+    /// Call this with the error, the first time that a call fails open.
     pub fn when_failing_open(self, tell: impl Fn(&SeenError) + Send + Sync + 'static) -> Seen<B> {
-        Seen { told: Some(Box::new(tell)), ..self }
+        Seen { fail_open_hook: Some(Box::new(tell)), ..self }
     }
 
     /// Calls that failed open so far.
@@ -80,20 +79,20 @@ impl<B: Backend> Seen<B> {
         self.failures.load(Ordering::Relaxed)
     }
 
-    /// Where the lists are kept.
+    /// The backend.
     pub fn backend(&self) -> &B {
         &self.backend
     }
 
-    /// The rules lists live by. A server is asked for them, where they are not known yet.
+    /// The policy of the store; read from the store if not known yet.
     pub fn policy(&self) -> Result<Policy, SeenError> {
         self.backend.policy()
     }
 
-    /// Change some fields of the policy, for all who use the store, and tell what it is now.
+    /// Change some fields of the policy, for everyone who uses the store; returns the new policy.
     ///
-    /// Nothing is forgotten at once. Lists live by the new rules from their next change or
-    /// question on; one with more slices than they allow loses two for each new one.
+    /// Nothing is dropped at once. Lists follow the new policy from their next operation or lookup
+    /// on; one with more slices than allowed loses two for each new one.
     ///
     /// ```
     /// use mayhap_seen::{Embedded, Seen};
@@ -108,7 +107,7 @@ impl<B: Backend> Seen<B> {
         self.backend.set_policy(fields)
     }
 
-    /// Those of the candidates the owner has not seen, in order.
+    /// The candidates that the owner has not seen, in order.
     pub fn unseen<'a, I: AsRef<[u8]>>(
         &self,
         owner: &[u8],
@@ -117,7 +116,7 @@ impl<B: Backend> Seen<B> {
         Ok(self.unseen_many(&[(owner, candidates)])?.pop().unwrap_or_default())
     }
 
-    /// [`unseen`](Seen::unseen) for many owners at once: one trip to the store for all.
+    /// [`unseen`](Seen::unseen) for many owners at once: one round trip for all.
     pub fn unseen_many<'a, I: AsRef<[u8]>>(
         &self,
         asked: &[(&[u8], &'a [I])],
@@ -127,7 +126,7 @@ impl<B: Backend> Seen<B> {
         Ok(unseen_in(asked, self.open(self.backend.read(&owners))?))
     }
 
-    /// The owner has seen these. How many were new?
+    /// Mark ids as seen; returns how many were new.
     pub fn mark<I: AsRef<[u8]>>(&self, owner: &[u8], ids: &[I]) -> Result<u64, SeenError> {
         Ok(self.mark_many(&[(owner, ids)])?[0])
     }
@@ -138,7 +137,7 @@ impl<B: Backend> Seen<B> {
         shown: &[(&[u8], &[I])],
     ) -> Result<Vec<u64>, SeenError> {
         let calls = calls(shown)?;
-        Ok(match self.change(&calls, &Deed::Mark)? {
+        Ok(match self.change(&calls, &Operation::Mark)? {
             Some(known) => {
                 calls.iter().zip(&known).map(|(call, known)| call.new_ids(known)).collect()
             }
@@ -146,42 +145,42 @@ impl<B: Backend> Seen<B> {
         })
     }
 
-    /// Filter and mark in one step: of two calls at once, each id is given to one of them only.
+    /// Filter and mark atomically: of two concurrent calls, each id is given to one of them only.
     pub fn mark_unseen<'a, I: AsRef<[u8]>>(
         &self,
         owner: &[u8],
         candidates: &'a [I],
     ) -> Result<Vec<&'a I>, SeenError> {
-        self.take(owner, candidates, &Deed::MarkUnseen)
+        self.take(owner, candidates, &Operation::MarkUnseen)
     }
 
-    /// The first of two phases: those not seen yet, which count as seen for a while.
+    /// The first of two phases: returns the ids not seen yet, which then count as seen for a while.
     ///
-    /// Call [`confirm`](Seen::confirm) with those that were really shown; the others come back
-    /// when the time is over. An offer is not prolonged by offering again.
+    /// Call [`confirm`](Seen::confirm) with those that were really shown; the others come back when
+    /// the time is over. Offering again does not prolong an offer.
     pub fn offer<'a, I: AsRef<[u8]>>(
         &self,
         owner: &[u8],
         candidates: &'a [I],
-        lasting: Seconds,
+        ttl: Seconds,
     ) -> Result<Vec<&'a I>, SeenError> {
-        self.take(owner, candidates, &Deed::Offer { lasting })
+        self.take(owner, candidates, &Operation::Offer { ttl })
     }
 
-    /// The second phase: these were really shown, so they are seen for good.
+    /// The second phase: these were really shown, so they are marked.
     ///
-    /// The same as [`mark`](Seen::mark): it is never too late, and what was not offered is marked
-    /// as well.
+    /// The same as [`mark`](Seen::mark): it is never too late, and ids that were not offered are
+    /// marked as well.
     pub fn confirm<I: AsRef<[u8]>>(&self, owner: &[u8], ids: &[I]) -> Result<u64, SeenError> {
         self.mark(owner, ids)
     }
 
-    /// Forget all about an owner; true if there was something.
+    /// Delete an owner's list; true if there was one.
     pub fn forget(&self, owner: &[u8]) -> Result<bool, SeenError> {
         self.backend.forget(owner)
     }
 
-    /// Why is this id hidden from the owner, or is it not?
+    /// Why an id is hidden from the owner, if it is.
     pub fn explain(&self, owner: &[u8], id: &[u8]) -> Result<Explanation, SeenError> {
         Ok(self.view(owner)?.explain(id, hash_ids(owner, &[id])[0]))
     }
@@ -193,10 +192,10 @@ impl<B: Backend> Seen<B> {
         self.view(owner)?.export()
     }
 
-    /// Visit all owners with the bytes [`export`](Seen::export) would give, or why it would not.
+    /// Visit all owners with the bytes [`export`](Seen::export) would return, or its error.
     ///
-    /// A list that cannot be read need not end the export of the others, but should not be passed
-    /// over in silence either: the visitor decides. See [`SeenError::is_foreign`].
+    /// A list that cannot be decoded need not end the export of the others, but should not be
+    /// skipped silently either: the visitor decides. See [`SeenError::is_foreign`].
     pub fn export_all(
         &self,
         mut visit: impl FnMut(&[u8], Result<Vec<u8>, SeenError>) -> Result<(), SeenError>,
@@ -210,27 +209,27 @@ impl<B: Backend> Seen<B> {
         })
     }
 
-    /// Remember also what exported bytes remember: the list is then the union of both.
+    /// Merge exported bytes: the list is then the union of both.
     ///
-    /// Nothing that was there is forgotten, not even where it is more than the policy keeps.
-    /// Importing twice is as good as once, and older exports do no harm.
+    /// Nothing that was there is dropped, not even if it is more than the policy keeps. Importing
+    /// is idempotent, and older exports do no harm.
     pub fn import(&self, owner: &[u8], bytes: &[u8]) -> Result<(), SeenError> {
         self.import_many(&[(owner, bytes)])
     }
 
-    /// [`import`](Seen::import) for many owners at once: one commit, or one trip there and one back
-    /// for all. If any of it cannot be read, nothing is done.
+    /// [`import`](Seen::import) for many owners at once: one commit, or two round trips for all. If
+    /// any of it cannot be decoded, nothing is done.
     pub fn import_many(&self, exported: &[(&[u8], &[u8])]) -> Result<(), SeenError> {
         if exported.is_empty() { Ok(()) } else { self.backend.merge(exported) }
     }
 
-    /// One owner in numbers; nothing if there is no list.
+    /// Statistics of one owner's list; `None` if there is none.
     pub fn stats_of(&self, owner: &[u8]) -> Result<Option<ListStats>, SeenError> {
         let (view, policy) = (self.view(owner)?, self.policy()?);
         Ok((!view.is_empty()).then(|| view.stats(&policy, view.bytes())))
     }
 
-    /// The whole store in numbers. Reads all of it; lists that cannot be read are counted.
+    /// Statistics of the whole store. Reads all of it; lists that cannot be decoded are counted.
     pub fn stats(&self) -> Result<StoreStats, SeenError> {
         let mut sum = StoreStats::default();
         let policy = self.policy()?;
@@ -256,7 +255,7 @@ impl<B: Backend> Seen<B> {
         Ok(sum)
     }
 
-    /// Return when all that was marked is as safe as the backend can make it.
+    /// Return when all marks are as durable as the backend can make them.
     pub fn flush(&self) -> Result<(), SeenError> {
         self.backend.flush()
     }
@@ -269,31 +268,35 @@ impl<B: Backend> Seen<B> {
         &self,
         owner: &[u8],
         candidates: &'a [I],
-        deed: &Deed,
+        operation: &Operation,
     ) -> Result<Vec<&'a I>, SeenError> {
         let calls = calls(&[(owner, candidates)])?;
-        let known = self.change(&calls, deed)?;
+        let known = self.change(&calls, operation)?;
         Ok(taken(candidates, &calls, known))
     }
 
-    /// Nothing if the store is away, which we fail open for.
-    fn change(&self, calls: &[Call<'_>], deed: &Deed) -> Result<Option<Vec<Vec<bool>>>, SeenError> {
-        let changes: Vec<_> = calls.iter().map(|call| call.change(deed.clone())).collect();
+    /// `None` if the store is unreachable and we fail open.
+    fn change(
+        &self,
+        calls: &[CheckedCall<'_>],
+        operation: &Operation,
+    ) -> Result<Option<Vec<Vec<bool>>>, SeenError> {
+        let changes: Vec<_> = calls.iter().map(|call| call.change(operation.clone())).collect();
         let known = self.open(self.backend.change(&changes))?;
         if known.is_none() {
-            // What no policy allows is a caller's bug, whether or not the store is away.
+            // What no policy allows is a caller's bug, whether or not the store is reachable.
             let policy = Policy::default();
             calls.iter().try_for_each(|call| check_owner(&policy, call.owner))?;
         }
         Ok(known)
     }
 
-    /// Nothing instead of an error, where the store is away and we fail open.
+    /// `None` instead of an error, if the store is unreachable and we fail open.
     fn open<T>(&self, answer: Result<T, SeenError>) -> Result<Option<T>, SeenError> {
         match answer {
-            Err(error @ SeenError::Away { .. }) if self.fail_open => {
+            Err(error @ SeenError::Unreachable { .. }) if self.fail_open => {
                 if self.failures.fetch_add(1, Ordering::Relaxed) == 0
-                    && let Some(tell) = &self.told
+                    && let Some(tell) = &self.fail_open_hook
                 {
                     tell(&error);
                 }
@@ -304,41 +307,44 @@ impl<B: Backend> Seen<B> {
     }
 }
 
-fn calls<'a, I: AsRef<[u8]>>(asked: &[(&'a [u8], &'a [I])]) -> Result<Vec<Call<'a>>, SeenError> {
-    asked.iter().map(|(owner, ids)| Call::new(owner, ids)).collect()
+fn calls<'a, I: AsRef<[u8]>>(
+    asked: &[(&'a [u8], &'a [I])],
+) -> Result<Vec<CheckedCall<'a>>, SeenError> {
+    asked.iter().map(|(owner, ids)| CheckedCall::new(owner, ids)).collect()
 }
 
-/// Who is asked for, if all of it can be asked.
+/// The owners of a lookup, with all arguments checked.
 #[cfg(feature = "async")]
 pub(crate) fn owners<'a, I>(
     policy: &Policy,
     asked: &[(&'a [u8], &[I])],
 ) -> Result<Vec<&'a [u8]>, SeenError> {
     let checked = |(owner, ids): &(&'a [u8], &[I])| {
-        call::check(policy, owner, ids)?;
+        operation::check(policy, owner, ids)?;
         Ok(*owner)
     };
     asked.iter().map(checked).collect()
 }
 
-/// The unseen ids of each owner; all of them where there are no views.
+/// The unseen ids of each owner; all of them if there are no views.
 pub(crate) fn unseen_in<'a, I: AsRef<[u8]>>(
     asked: &[(&[u8], &'a [I])],
     views: Option<Vec<View>>,
 ) -> Vec<Vec<&'a I>> {
     let asked = asked.iter();
     match views {
-        Some(views) => {
-            asked.zip(&views).map(|((owner, ids), view)| call::unseen(owner, ids, view)).collect()
-        }
+        Some(views) => asked
+            .zip(&views)
+            .map(|((owner, ids), view)| operation::unseen(owner, ids, view))
+            .collect(),
         None => asked.map(|(_, ids)| ids.iter().collect()).collect(),
     }
 }
 
-/// The ids that a deed on the unseen ones was done to; all, once each, where nothing is known.
+/// The ids that an operation on unseen ids applied to; all, once each, if nothing is known.
 pub(crate) fn taken<'a, I>(
     candidates: &'a [I],
-    calls: &[Call<'_>],
+    calls: &[CheckedCall<'_>],
     known: Option<Vec<Vec<bool>>>,
 ) -> Vec<&'a I> {
     let known = known.and_then(|mut known| known.pop());

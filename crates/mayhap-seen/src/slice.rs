@@ -1,13 +1,14 @@
 //! One slice of a list: a sorted set of fingerprints, whole hashes while they are few.
 
+use crate::golomb::Range;
 use crate::policy::Seconds;
-use crate::rice::Range;
-use mayhap::{Hash, Vectorize, vectorize};
+use mayhap::Hash;
+use mayhap::simd::{Vectorize, vectorize};
 
-/// What a slice is made for.
+/// The parameters of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// Ids it takes before the next slice begins.
+    /// Its capacity, in ids.
     pub capacity: u64,
     /// Fingerprints are below this.
     pub range: u64,
@@ -15,8 +16,8 @@ pub(crate) struct Shape {
 
 /// A sorted set of fingerprints.
 ///
-/// Up to a few dozen are whole 64-bit hashes. When more come, all are shortened to the range of
-/// the shape: a hash `h` becomes ⌊h · range / 2⁶⁴⌋, which keeps their order and loses no id.
+/// Up to a few dozen are whole 64-bit hashes. When more come, all are shortened to the range of the
+/// shape: a hash `h` becomes ⌊h · range / 2⁶⁴⌋, which keeps their order and loses no id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Slice {
     /// When its first id came.
@@ -40,14 +41,14 @@ impl Slice {
         self.ids() >= self.shape.capacity
     }
 
-    /// Where fingerprints come from, which is what their code depends on.
-    pub fn drawn_from(&self) -> Range {
+    /// The range of the fingerprints, which their code depends on.
+    pub fn universe(&self) -> Range {
         if self.whole { Range::Full } else { Range::Below(self.shape.range) }
     }
 
     #[inline]
     fn fingerprint(&self, hash: Hash) -> u64 {
-        if self.whole { hash.0 } else { shorten(hash.0, self.shape.range) }
+        if self.whole { hash.to_u64() } else { shorten(hash.to_u64(), self.shape.range) }
     }
 
     pub fn contains(&self, hash: Hash) -> bool {
@@ -55,9 +56,9 @@ impl Slice {
         if self.sorted.len() > WALKED {
             return self.sorted.binary_search(&fingerprint).is_ok();
         }
-        // Hashes spread evenly, so this one stands, or would, about as far along as it is large:
-        // √n places off at most, nearly always.
-        let from = shorten(hash.0, self.ids()) as usize;
+        // Interpolation search: hashes are spread evenly, so this one is, or would be, at an index
+        // proportional to its value, off by √n at most, nearly always.
+        let from = shorten(hash.to_u64(), self.ids()) as usize;
         match self.sorted.get(from) {
             Some(here) if *here < fingerprint => {
                 let above = self.sorted[from..].iter().find(|there| **there >= fingerprint);
@@ -71,7 +72,7 @@ impl Slice {
         }
     }
 
-    /// Add an id; `exact` is how many may be whole.
+    /// Add an id; `exact` is how many may be whole hashes.
     pub fn insert(&mut self, hash: Hash, exact: u32) {
         if self.whole && self.ids() >= u64::from(exact) {
             self.shorten();
@@ -90,18 +91,18 @@ impl Slice {
         self.whole = false;
     }
 
-    /// Whether all ids are in another slice of the same moment and shape.
+    /// Whether all ids are in another slice of the same time and shape.
     pub fn is_part_of(&self, other: &Slice) -> bool {
         self.shared(other) == Some(self.sorted.len())
     }
 
-    /// Whether it shares half the ids of the smaller one with another of the same moment and shape.
+    /// Whether it shares half the ids of the smaller one with another of the same time and shape.
     pub fn is_akin_to(&self, other: &Slice) -> bool {
         let half = self.sorted.len().min(other.sorted.len()).div_ceil(2);
         self.shared(other).is_some_and(|shared| shared >= half)
     }
 
-    /// How many ids are in both; nothing if they cannot be compared.
+    /// How many ids are in both; `None` if they cannot be compared.
     fn shared(&self, other: &Slice) -> Option<usize> {
         if (self.started, self.shape) != (other.started, other.shape) {
             return None;
@@ -122,7 +123,7 @@ impl Slice {
         slice
     }
 
-    /// Hold also what another slice of the same shape holds.
+    /// Add all ids of another slice of the same shape.
     pub fn unite(&mut self, mut other: Slice) {
         if self.whole != other.whole {
             [&mut *self, &mut other].into_iter().filter(|s| s.whole).for_each(Slice::shorten);
@@ -132,25 +133,25 @@ impl Slice {
         self.sorted.dedup();
     }
 
-    /// The chance that a stranger is found here.
-    pub fn chance(&self) -> f64 {
+    /// The false-positive rate of this slice.
+    pub fn false_positive_rate(&self) -> f64 {
         let range = if self.whole { 2f64.powi(64) } else { self.shape.range as f64 };
         self.ids() as f64 / range
     }
 
-    /// The same where a sieve with the traces of this slice only has let it pass: one or two ids
-    /// are looked at, and no guess goes wrong.
+    /// The same for a candidate of a prefix filter of only this slice: one or two ids are compared,
+    /// branchless.
     #[inline]
-    pub fn contains_passed(&self, hash: Hash, sieve: &Sieve) -> bool {
-        let start = sieve.starts[sieve.word(hash)];
+    pub fn contains_candidate(&self, hash: Hash, prefix_filter: &PrefixFilter) -> bool {
+        let start = prefix_filter.starts[prefix_filter.word(hash)];
         if start == UNKNOWN {
             return self.contains(hash);
         }
         let fingerprint = self.fingerprint(hash);
         let from = &self.sorted[start as usize..];
         match from.first_chunk::<4>() {
-            // It is one of these or none, which is compared at once: at a walk's end the guess
-            // would go wrong.
+            // It is one of these or none; comparing both avoids a misprediction at the end of a
+            // search.
             Some(four) if four[3] >= fingerprint => {
                 four.iter().fold(false, |found, there| found | (*there == fingerprint))
             }
@@ -158,37 +159,37 @@ impl Slice {
         }
     }
 
-    /// Leave a trace of every id.
-    pub fn trace(&self, sieve: &mut Sieve) {
-        // The last first: of those that share a word, the place of the first is to stay.
+    /// Add every id to a prefix filter.
+    pub fn trace(&self, prefix_filter: &mut PrefixFilter) {
+        // The last first: of ids that share a word, the index of the first must remain.
         let ids = self.sorted.iter().enumerate().rev();
         if self.whole {
-            ids.for_each(|(at, hash)| sieve.set(hash >> sieve.shift, at));
+            ids.for_each(|(at, hash)| prefix_filter.set(hash >> prefix_filter.shift, at));
             return;
         }
-        let (cells, range) = (sieve.cells(), self.shape.range);
+        let (cells, range) = (prefix_filter.cells(), self.shape.range);
         if range < cells * 2 {
-            // So small a range fills it anyway, and it tells nothing.
-            sieve.words.fill(u64::MAX);
-            sieve.starts.fill(UNKNOWN);
+            // With so small a range every cell is set, and it filters nothing.
+            prefix_filter.words.fill(u64::MAX);
+            prefix_filter.starts.fill(UNKNOWN);
             return;
         }
         // The hashes of a fingerprint f begin at f · cells / range and end before (f + 1) · cells /
-        // range: within one cell, or in that and the next. Rounded down the first may be too
-        // early, rounded up the last too late, which does no harm.
+        // range: within one cell, or in that and the next. Rounded down the first may be too early,
+        // rounded up the last too late, which does no harm.
         let share = ((u128::from(cells) << 64) / u128::from(range)) as u64;
         for (at, fingerprint) in ids {
             let first = shorten(*fingerprint, share);
             let last = shorten(fingerprint + 1, share + 1).min(cells - 1);
             if last != first {
-                sieve.set(last, at);
+                prefix_filter.set(last, at);
             }
-            sieve.set(first, at);
+            prefix_filter.set(first, at);
         }
     }
 }
 
-/// The first so many ids are found by walking, which is then faster than halving.
+/// Up to this many ids a linear search is faster than a binary one.
 const WALKED: usize = 4096;
 
 #[inline]
@@ -196,25 +197,25 @@ fn shorten(hash: u64, range: u64) -> u64 {
     ((u128::from(hash) * u128::from(range)) >> 64) as u64
 }
 
-/// Which first bits of hashes occur at all: one load answers for nearly every stranger, whatever
-/// the number of slices.
-pub(crate) struct Sieve {
+/// Which prefixes of hashes occur at all: one load answers for nearly every absent id, whatever the
+/// number of slices.
+pub(crate) struct PrefixFilter {
     shift: u32,
     words: Vec<u64>,
-    /// For each word the place in its slice of the first id that left a trace there.
+    /// For each word, the index in the slice of the first id with a bit there.
     starts: Vec<u32>,
 }
 
-/// No place in a slice.
+/// No index.
 const UNKNOWN: u32 = u32::MAX;
 
-impl Sieve {
-    /// For so many ids: of strangers one in fifty passes, or one in twenty where ids are many.
-    pub fn new(ids: u64) -> Sieve {
+impl PrefixFilter {
+    /// For this many ids: one absent id in fifty is a candidate, or one in twenty for many ids.
+    pub fn new(ids: u64) -> PrefixFilter {
         let roomy = ids.saturating_mul(64).clamp(1 << 14, 1 << 17);
         let cells = roomy.max(ids.saturating_mul(16).min(1 << 22)).next_power_of_two();
         let words = (cells / 64) as usize;
-        Sieve { shift: 64 - cells.ilog2(), words: vec![0; words], starts: vec![0; words] }
+        PrefixFilter { shift: 64 - cells.ilog2(), words: vec![0; words], starts: vec![0; words] }
     }
 
     fn cells(&self) -> u64 {
@@ -227,48 +228,50 @@ impl Sieve {
         self.starts[word] = at as u32;
     }
 
-    /// Which of these, 64 at most, may be ids: a bit each, the first the lowest. Clear only for
-    /// strangers.
+    /// Which of these, 64 at most, may be ids: one bit each, the first in the lowest. Clear only for
+    /// absent ids.
     #[inline]
-    pub fn passed(&self, few: &[Hash]) -> u64 {
+    pub fn candidates(&self, chunk: &[Hash]) -> u64 {
         match self.words.len() {
-            256 => self.passed_of::<256>(few),
-            512 => self.passed_of::<512>(few),
-            1024 => self.passed_of::<1024>(few),
-            2048 => self.passed_of::<2048>(few),
-            words => passed(&self.words, words, few),
+            256 => self.candidates_of::<256>(chunk),
+            512 => self.candidates_of::<512>(chunk),
+            1024 => self.candidates_of::<1024>(chunk),
+            2048 => self.candidates_of::<2048>(chunk),
+            words => candidates(&self.words, words, chunk),
         }
     }
 
-    /// The same for so many words. Where their number is known, no place is checked against it.
-    fn passed_of<const WORDS: usize>(&self, few: &[Hash]) -> u64 {
-        struct Passed<'a, const WORDS: usize>(&'a [u64; WORDS], &'a [Hash]);
+    /// The same for a constant number of words: no bounds checks.
+    fn candidates_of<const WORDS: usize>(&self, chunk: &[Hash]) -> u64 {
+        struct Candidates<'a, const WORDS: usize>(&'a [u64; WORDS], &'a [Hash]);
 
-        impl<const WORDS: usize> Vectorize for Passed<'_, WORDS> {
+        impl<const WORDS: usize> Vectorize for Candidates<'_, WORDS> {
             type Out = u64;
 
             #[inline(always)]
             fn run(self) -> u64 {
-                passed(self.0, WORDS, self.1)
+                candidates(self.0, WORDS, self.1)
             }
         }
-        self.words.first_chunk().map_or(u64::MAX, |words| vectorize(Passed::<WORDS>(words, few)))
+        self.words
+            .first_chunk()
+            .map_or(u64::MAX, |words| vectorize(Candidates::<WORDS>(words, chunk)))
     }
 
     #[inline]
     fn word(&self, hash: Hash) -> usize {
-        (hash.0 >> self.shift) as usize / 64
+        (hash.to_u64() >> self.shift) as usize / 64
     }
 }
 
-/// Which of these have their bit set in so many words.
+/// Which of these have their bit set.
 #[inline(always)]
-fn passed(words: &[u64], count: usize, few: &[Hash]) -> u64 {
+fn candidates(words: &[u64], count: usize, chunk: &[Hash]) -> u64 {
     let bit = |hash: Hash| {
-        let cell = hash.0 >> (58 - count.ilog2());
+        let cell = hash.to_u64() >> (58 - count.ilog2());
         words[(cell / 64) as usize] >> (cell % 64) & 1
     };
-    few.iter().zip(0..64).fold(0, |passed, (hash, at)| passed | bit(*hash) << at)
+    chunk.iter().zip(0..64).fold(0, |candidates, (hash, at)| candidates | bit(*hash) << at)
 }
 
 #[cfg(test)]
@@ -283,9 +286,10 @@ mod tests {
     fn shortening_loses_no_id() {
         let mut slice = Slice::new(0, SHAPE);
         for id in 0..1000u64 {
-            slice.insert(Hash(id.wrapping_mul(0x9e37_79b9_7f4a_7c15)), 24);
+            slice.insert(Hash::from_u64(id.wrapping_mul(0x9e37_79b9_7f4a_7c15)), 24);
             assert_eq!(slice.whole, id < 24);
-            let found = |id: u64| slice.contains(Hash(id.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+            let found =
+                |id: u64| slice.contains(Hash::from_u64(id.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
             assert!((0..=id).all(found), "one of {id} ids is lost");
         }
     }
@@ -294,22 +298,22 @@ mod tests {
         #[test]
         fn the_sieve_lets_every_id_pass(
             ids in prop_oneof![vec(any::<u64>(), 0..200), vec(any::<u64>(), 200..3000)],
-            strangers in vec(any::<u64>(), 0..200),
+            absent_keys in vec(any::<u64>(), 0..200),
             exact in 0..300u32,
             range in prop_oneof![1..100_000u64, 1..1u64 << 62],
         ) {
             let mut slice = Slice::new(0, Shape { capacity: 1000, range });
-            ids.iter().for_each(|id| slice.insert(Hash(*id), exact));
-            prop_assert!(ids.iter().all(|id| slice.contains(Hash(*id))));
-            let mut sieve = Sieve::new(slice.ids());
-            slice.trace(&mut sieve);
-            let asked = ids.iter().chain(&strangers).chain(&[0, u64::MAX]).map(|id| Hash(*id));
-            for few in asked.collect::<Vec<_>>().chunks(64) {
-                let passed = sieve.passed(few);
-                for (at, hash) in few.iter().enumerate() {
+            ids.iter().for_each(|id| slice.insert(Hash::from_u64(*id), exact));
+            prop_assert!(ids.iter().all(|id| slice.contains(Hash::from_u64(*id))));
+            let mut prefix_filter = PrefixFilter::new(slice.ids());
+            slice.trace(&mut prefix_filter);
+            let asked = ids.iter().chain(&absent_keys).chain(&[0, u64::MAX]).map(|id| Hash::from_u64(*id));
+            for chunk in asked.collect::<Vec<_>>().chunks(64) {
+                let candidates = prefix_filter.candidates(chunk);
+                for (at, hash) in chunk.iter().enumerate() {
                     let is_there = slice.contains(*hash);
-                    if passed >> at & 1 == 1 {
-                        prop_assert_eq!(slice.contains_passed(*hash, &sieve), is_there);
+                    if candidates >> at & 1 == 1 {
+                        prop_assert_eq!(slice.contains_candidate(*hash, &prefix_filter), is_there);
                     } else {
                         prop_assert!(!is_there);
                     }

@@ -1,18 +1,18 @@
-//! A list as a backend found it, ready to be asked.
+//! A list as a backend returns it, ready for lookups.
 
 #[cfg(feature = "redis")]
-use crate::golist::GoList;
+use crate::go_list::GoList;
 use crate::list::{Explanation, List};
 use crate::policy::{Policy, Seconds};
 use crate::{SeenError, record};
 use mayhap::Hash;
 
-/// A list as a backend found it.
+/// A list as a backend returns it.
 #[derive(Clone, Debug)]
 pub enum View {
-    /// Our own.
+    /// Mayhap's own.
     List(List),
-    /// As programs with the Go package keep it.
+    /// In the layout of the Go package.
     #[cfg(feature = "redis")]
     Go(GoList),
 }
@@ -24,7 +24,7 @@ impl Default for View {
 }
 
 impl View {
-    /// In bytes, unless there is nothing.
+    /// Encoded, unless it is empty.
     pub(crate) fn export(&self) -> Result<Option<Vec<u8>>, SeenError> {
         match self {
             View::List(list) => Ok((!list.is_empty()).then(|| record::encode(list))),
@@ -35,7 +35,7 @@ impl View {
         }
     }
 
-    /// Bytes it takes in a store that has just tidied up.
+    /// Bytes it takes in a store after compaction.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             View::List(list) if list.is_empty() => 0,
@@ -65,7 +65,7 @@ impl View {
         }
     }
 
-    /// In numbers; `bytes` is what it takes in the store.
+    /// Statistics; `bytes` is what it takes in the store.
     pub(crate) fn stats(&self, policy: &Policy, bytes: u64) -> ListStats {
         match self {
             View::List(list) => ListStats {
@@ -73,21 +73,29 @@ impl View {
                 slices: list.slices() as u64,
                 offered: list.offered(),
                 bytes,
-                chance: list.chance(),
+                false_positive_rate: list.false_positive_rate(),
                 oldest: list.oldest(),
                 expires: if list.is_empty() { None } else { list.expires(policy) },
             },
             #[cfg(feature = "redis")]
             View::Go(list) => {
-                let (ids, slices, chance) = list.numbers();
+                let (ids, slices, false_positive_rate) = list.numbers();
                 let offered = list.offers().offered();
-                ListStats { ids, slices, offered, bytes, chance, oldest: None, expires: None }
+                ListStats {
+                    ids,
+                    slices,
+                    offered,
+                    bytes,
+                    false_positive_rate,
+                    oldest: None,
+                    expires: None,
+                }
             }
         }
     }
 }
 
-/// One owner's list in numbers.
+/// Statistics of one owner's list.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ListStats {
     /// Ids in all slices; one that was marked again in a later slice counts in both.
@@ -96,12 +104,12 @@ pub struct ListStats {
     pub slices: u64,
     /// Ids on offer.
     pub offered: u64,
-    /// Bytes of the list in the store, without the store's own.
+    /// Bytes of the list in the store, without the store's overhead.
     pub bytes: u64,
-    /// The chance that an unseen id is taken for seen.
-    pub chance: f64,
-    /// When the first id of the oldest slice came, where that is known.
+    /// The false-positive rate.
+    pub false_positive_rate: f64,
+    /// When the first id of the oldest slice came, if known.
     pub oldest: Option<Seconds>,
-    /// When all of it will be forgotten, unless something new comes.
+    /// When the list expires, unless something new comes.
     pub expires: Option<Seconds>,
 }

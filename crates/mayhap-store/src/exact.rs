@@ -1,4 +1,4 @@
-//! The set that never errs: 128-bit hashes of all keys.
+//! An exact set: 128-bit hashes of all keys.
 
 mod state;
 
@@ -6,14 +6,14 @@ pub use state::ExactError;
 
 use crate::keys::Task;
 
-/// Keeps the 128-bit hash of each key, XXH3-128.
+/// Collects the 128-bit hash of each key, XXH3-128.
 ///
-/// Among a billion keys, two share one with a chance of 10⁻²¹: exact for all purposes but an
-/// enemy's, who can make keys that do.
+/// Among a billion keys, two collide with a chance of 10⁻²¹: exact for all purposes except against
+/// an attacker, who can construct collisions.
 #[derive(Clone, Copy, Debug)]
-pub struct Hashing128;
+pub struct HashKeys128;
 
-impl Task for Hashing128 {
+impl Task for HashKeys128 {
     type Out = Vec<u128>;
 
     fn begin(&self, out: &mut Vec<u128>) {
@@ -26,10 +26,10 @@ impl Task for Hashing128 {
     }
 }
 
-/// A set of 128-bit hashes: 20 to 32 bytes a key, and no wrong answers.
+/// A set of 128-bit hashes: 20 to 32 bytes per key, and no wrong answers.
 ///
-/// Open addressing in one array, which is asked in batches: the places of many hashes are
-/// touched before any is looked at, so that memory is waited for once and not once a hash.
+/// Open addressing in one array, with batched lookups: the slots of many hashes are prefetched
+/// before any is compared, so that the memory latency is paid once per batch and not once per hash.
 ///
 /// ```
 /// use mayhap_store::exact::ExactSet;
@@ -41,16 +41,16 @@ impl Task for Hashing128 {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ExactSet {
-    /// 0 is a free place.
+    /// 0 is a free slot.
     places: Vec<u128>,
     keys: usize,
-    /// The hash that looks like a free place.
+    /// Whether the hash 0 is in, which looks like a free slot.
     has_zero: bool,
 }
 
-/// Hashes whose places are touched at once.
+/// Hashes whose slots are prefetched at once.
 const GROUP: usize = 32;
-/// The fewest places.
+/// Minimum number of slots.
 const FEWEST: usize = 1 << 10;
 
 impl ExactSet {
@@ -59,13 +59,13 @@ impl ExactSet {
         ExactSet::default()
     }
 
-    /// An empty set with room for so many. Growing is dear: half of the time of a large set.
+    /// An empty set with this capacity. Growing is expensive: half of the time of a large set.
     pub fn with_capacity(keys: usize) -> ExactSet {
         let places = vec![0; keys.saturating_add(keys / 4).max(FEWEST)];
         ExactSet { places, keys: 0, has_zero: false }
     }
 
-    /// As [`with_capacity`](ExactSet::with_capacity); `None` where there is no such memory.
+    /// As [`with_capacity`](ExactSet::with_capacity); `None` if there is not enough memory.
     pub fn try_with_capacity(keys: usize) -> Option<ExactSet> {
         let count = keys.checked_add(keys / 4)?.max(FEWEST);
         let mut places = Vec::new();
@@ -74,13 +74,13 @@ impl ExactSet {
         Some(ExactSet { places, keys: 0, has_zero: false })
     }
 
-    /// All hashes, in no order that means anything.
+    /// All hashes, in arbitrary order.
     pub fn iter(&self) -> impl Iterator<Item = u128> {
         let zero = self.has_zero.then_some(0);
         zero.into_iter().chain(self.places.iter().copied().filter(|hash| *hash != 0))
     }
 
-    /// How many hashes are in.
+    /// The number of hashes.
     pub fn keys(&self) -> usize {
         self.keys + usize::from(self.has_zero)
     }
@@ -90,29 +90,29 @@ impl ExactSet {
         self.places.len() * size_of::<u128>()
     }
 
-    /// Whether the hash is in.
+    /// Whether the hash is in the set.
     pub fn contains(&self, hash: u128) -> bool {
         if hash == 0 {
             return self.has_zero;
         }
-        !self.places.is_empty() && self.places[self.place_of(hash)] == hash
+        !self.places.is_empty() && self.places[self.slot_of(hash)] == hash
     }
 
-    /// Insert them all; `new` is cleared and filled, `true` for each that was not in.
+    /// Insert them all; `new` is cleared and filled, `true` for each that was not in the set.
     pub fn insert_batch_new(&mut self, hashes: &[u128], new: &mut Vec<bool>) {
         new.clear();
         for group in hashes.chunks(GROUP) {
             self.make_room(group.len());
             let mut touched = 0;
             for hash in group {
-                touched ^= self.places[self.first_place(*hash)] as u64;
+                touched ^= self.places[self.first_slot(*hash)] as u64;
             }
             std::hint::black_box(touched);
             new.extend(group.iter().map(|hash| self.insert(*hash)));
         }
     }
 
-    /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
+    /// Look up all of them: `answers` is cleared and filled, one answer per hash.
     pub fn contains_batch(&self, hashes: &[u128], answers: &mut Vec<bool>) {
         answers.clear();
         if self.places.is_empty() {
@@ -122,48 +122,48 @@ impl ExactSet {
         for group in hashes.chunks(GROUP) {
             let mut touched = 0;
             for hash in group {
-                touched ^= self.places[self.first_place(*hash)] as u64;
+                touched ^= self.places[self.first_slot(*hash)] as u64;
             }
             std::hint::black_box(touched);
             answers.extend(group.iter().map(|hash| self.contains(*hash)));
         }
     }
 
-    /// How many more come in before the array must grow.
+    /// How many more fit before the array must grow.
     pub fn room(&self) -> usize {
-        // Fewer than `places_for` would take: it rounds the quarter down.
+        // Fewer than `slots_for` would take: it rounds the quarter down.
         (self.places.len() / 5 * 4).saturating_sub(self.keys)
     }
 
-    /// Insert where there is room.
+    /// Insert without growing.
     fn insert(&mut self, hash: u128) -> bool {
         if hash == 0 {
             return !std::mem::replace(&mut self.has_zero, true);
         }
-        let at = self.place_of(hash);
+        let at = self.slot_of(hash);
         let new = self.places[at] == 0;
         self.places[at] = hash;
         self.keys += usize::from(new);
         new
     }
 
-    /// The most bytes held at a time while so many more come in: growing takes a second array.
+    /// The maximum of bytes held while this many more are inserted: growing takes a second array.
     pub fn bytes_with(&self, more: usize) -> usize {
-        match self.places_for(more) {
+        match self.slots_for(more) {
             Some(places) => (self.places.len() + places) * size_of::<u128>(),
             None => self.bytes(),
         }
     }
 
-    /// How many places so many more need, if not those there are.
-    fn places_for(&self, more: usize) -> Option<usize> {
+    /// How many slots this many more need, if not those there are.
+    fn slots_for(&self, more: usize) -> Option<usize> {
         let (need, have) = (self.keys + more, self.places.len());
         (need + need / 4 > have).then(|| (have + have / 2).max(need * 2).max(FEWEST))
     }
 
-    /// Never fuller than four fifths, so that a free place is near.
+    /// Load factor at most four fifths, so that probe sequences are short.
     fn make_room(&mut self, more: usize) {
-        let Some(places) = self.places_for(more) else { return };
+        let Some(places) = self.slots_for(more) else { return };
         let old = std::mem::replace(&mut self.places, vec![0; places]);
         self.keys = 0;
         for hash in old {
@@ -173,10 +173,10 @@ impl ExactSet {
         }
     }
 
-    /// Where it is, or would go.
+    /// The slot that holds it, or where it would go.
     #[inline]
-    fn place_of(&self, hash: u128) -> usize {
-        let mut at = self.first_place(hash);
+    fn slot_of(&self, hash: u128) -> usize {
+        let mut at = self.first_slot(hash);
         while self.places[at] != hash && self.places[at] != 0 {
             at += 1;
             if at == self.places.len() {
@@ -186,9 +186,9 @@ impl ExactSet {
         at
     }
 
-    /// Where to look first: the high half of a product spreads hashes over any number of places.
+    /// The first slot to probe: the high half of a product maps hashes to any number of slots.
     #[inline]
-    fn first_place(&self, hash: u128) -> usize {
+    fn first_slot(&self, hash: u128) -> usize {
         (((hash >> 64) * self.places.len() as u128) >> 64) as usize
     }
 }
@@ -202,7 +202,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_answers_as_a_hash_set(
-            // Few high halves, so that places are fought for.
+            // Few high halves, so that hashes collide.
             batches in proptest::collection::vec(
                 proptest::collection::vec((0u64..3, 0u64..200), 0..300), 0..8)
         ) {

@@ -1,35 +1,35 @@
-//! Which file a name stands for.
+//! Whether two paths are the same file.
 
 use crate::replace::{folder_of, follow};
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::path::Path;
 
-/// Which file something is, whatever it is called: two names, links or open files are one file if
-/// and only if these are equal. For whoever must not write to what it reads.
+/// The identity of a file, whatever its path: two paths, links or open files are one file if and
+/// only if these are equal. For programs that must not write to their own input.
 ///
-/// Only files that keep what is written have one: regular files, block devices, and names that are
-/// still free. A terminal, a pipe or `/dev/null` may well be input and output at once.
+/// Only files that store data have one: regular files, block devices, and paths that do not exist
+/// yet. A terminal, a pipe or `/dev/null` may well be input and output at once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FileId(Which);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Which {
     Existing(Node),
-    /// A name in a directory, which no file has yet.
+    /// A name in a directory that does not exist yet.
     Free(Node, OsString),
 }
 
 /// Device and inode.
 #[cfg(unix)]
 type Node = (u64, u64);
-/// Where the system has no numbers that the standard library tells: the one spelling of the path.
+/// Where the standard library offers no such numbers: the canonical path.
 #[cfg(not(unix))]
 type Node = std::path::PathBuf;
 
 impl FileId {
-    /// The file of this name, links followed. `None` where it keeps nothing, and where it cannot
-    /// be told: opening it will say why.
+    /// The file at this path, links followed. `None` if it stores nothing, or cannot be determined:
+    /// opening it will say why.
     pub fn of_path(path: &Path) -> Option<FileId> {
         match fs::metadata(path) {
             Ok(data) => keeps(&data).then(|| node(path, &data)).flatten().map(FileId::existing),
@@ -43,14 +43,14 @@ impl FileId {
         }
     }
 
-    /// An open file. `None` where it keeps nothing.
+    /// An open file. `None` if it stores nothing.
     #[cfg(unix)]
     pub fn of_file(file: &File) -> Option<FileId> {
         let data = file.metadata().ok()?;
         keeps(&data).then(|| node(Path::new(""), &data)).flatten().map(FileId::existing)
     }
 
-    /// An open file. `None` where it keeps nothing, or the system does not tell.
+    /// An open file. `None` if it stores nothing, or the system does not say.
     #[cfg(not(unix))]
     pub fn of_file(_: &File) -> Option<FileId> {
         None

@@ -1,43 +1,55 @@
-//! The disk around mayhap's filters.
+//! Any filter, whichever program wrote it, and the files around it.
 //!
-//! * [`keys`]: keys in. Many inputs, compressed or not, become records, records become keys, and
-//!   keys are hashed on all cores; what comes of it is handed over in the order of the input.
-//! * [`replace`]: whole files out. A file is replaced at once or not at all, by one writer at a
-//!   time.
-//! * [`map`]: filters opened where they lie, without reading them first.
-//! * [`memory`]: how much a filter may take.
-//! * [`exact`]: the set that never errs, for those who can pay for it.
-//! * [`identity`]: which file a name stands for.
+//! * [`Filter`]: opens, queries, builds, changes, merges and describes a filter; [`Edit`] changes one in its file,
+//!   [`Query`] looks keys up in several at once.
+//! * `text`, a feature that is on by default: reads keys. Many inputs, compressed or not, become records, records become keys, and
+//!   keys are hashed on all cores; results are delivered in input order.
+//! * [`keys`]: one key, normalized and encoded; [`key_rules`]: how text becomes a filter's keys; [`secret_file`]: the secret of a keyed one.
+//! * [`replace`]: writes files. A file is replaced atomically, by one writer at a time.
+//! * [`map`]: files mapped into memory (zero-copy), without reading them first.
+//! * [`budget`]: how much memory a filter may take.
+//! * [`exact`]: an exact set of 128-bit hashes, without false positives.
+//! * [`identity`]: whether two paths are the same file.
 //!
 //! ```
-//! use mayhap::{Blocked, Spec};
-//! use mayhap_store::keys::{Hashing, Input, KeysError, Reading, Rules};
-//! use mayhap_store::{map, replace};
-//! use std::ops::ControlFlow;
+//! use mayhap_store::replace::Overwrite;
+//! use mayhap_store::text::{ExtractRules, Input, KeyReader};
+//! use mayhap_store::{BuildSpec, Filter, OpenOptions};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let (list, file) = (folder.path().join("list.txt"), folder.path().join("list.may"));
 //! std::fs::write(&list, "ada\neve\nada\n")?;
 //!
-//! let mut filter = Blocked::new(Spec::new(1_000, 0.01)?)?;
-//! let reading = Reading::new(vec![Input::from(list)], Rules::default());
-//! let tally = reading.run(&Hashing(filter.scheme()), |batch| {
-//!     filter.insert_batch(&batch.out);
-//!     Ok::<_, KeysError>(ControlFlow::Continue(()))
-//! })?;
-//! assert_eq!((tally.records, filter.keys()), (3, 2));
+//! let reader = KeyReader::new(vec![Input::from(list)], ExtractRules::default());
+//! let built = Filter::build(&BuildSpec::default(), &reader)?;
+//! assert_eq!((built.filled.tally.records, built.filter.info(0).keys), (3, Some(2)));
+//! built.filter.save(&file, Overwrite::Filters)?;
 //!
-//! let notes = mayhap::format::Notes::new();
-//! replace::file(&file, replace::Over::Filters, |to| filter.write_to(to, &notes))?;
-//! let opened = map::open(&file, None, map::Check::Everything)?;
-//! assert!(opened.filter.contains("eve") && !opened.filter.contains("bob"));
+//! let filter = Filter::open(&file, &OpenOptions::default())?;
+//! let mut answers = Vec::new();
+//! filter.contains_all(&[b"eve".as_slice(), b"bob"], &mut answers);
+//! assert_eq!(answers, [true, false]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod budget;
+pub mod clock;
 pub mod exact;
+mod filter;
 pub mod identity;
+pub mod key_rules;
 pub mod keys;
 mod magic;
 pub mod map;
-pub mod memory;
 pub mod replace;
+pub mod secret_file;
+#[cfg(feature = "text")]
+pub mod text;
+
+pub use filter::{
+    Answers, BitStats, BuildError, BuildSpec, Built, CascadeInfo, CascadeLayer, ChangeError,
+    DEFAULT_FPR, Each, Edit, Filled, Filter, HostError, Info, KeySource, Lookup, Measured, Merge,
+    NativeInfo, Needs, OpenError, OpenOptions, Overfull, Prepared, Query, RandomKeys, Removed,
+    Slice, Tally, Target, Verify, WindowInfo, check_growth,
+};
+pub use key_rules::{KeyRequest, KeyRules};

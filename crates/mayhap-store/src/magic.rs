@@ -1,23 +1,23 @@
-//! What a file is by its magic bytes: for those that must not be taken for a list of keys, nor be
+//! File types by their magic bytes: those that must not be read as a list of keys, nor be
 //! overwritten by a filter.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Bytes at the start of a file that decide what it is.
+/// Bytes at the start of a file that decide its type.
 pub(crate) const START: usize = 512;
 
-/// Bytes at the end of a file that decide what it is.
+/// Bytes at the end of a file that decide its type.
 const END: usize = 8;
 
-/// A kind of file that is no text, as it is called in messages: "a Parquet file".
+/// A type of file that is not text, as named in messages: "a Parquet file".
 pub(crate) type Known = &'static str;
 
-/// Where the magic stands, what it is, and whose.
+/// Where the magic bytes are, what they are, and of which type.
 struct Magic(usize, &'static [u8], Known);
 
-/// Files that hold other things than one filter, and are never overwritten by one.
+/// Files that hold more than one filter, and are never overwritten by one.
 const DATA: &[Magic] = &[
     Magic(0, b"PAR1", "a Parquet file"),
     Magic(0, b"PARE", "an encrypted Parquet file"),
@@ -55,6 +55,7 @@ const TABLES: &[(u64, Known)] = &[
 ];
 
 /// Other starts that no list of keys has.
+#[cfg(feature = "text")]
 const NO_TEXT: &[Magic] = &[
     Magic(0, b"\x89MAY\r\n\x1a\n", "a Mayhap filter"),
     Magic(0, b"\x5d\0\0", "an .lzma file"),
@@ -66,7 +67,7 @@ const NO_TEXT: &[Magic] = &[
 ];
 
 impl Magic {
-    /// A magic that is a word could begin a list of words, which has no NUL.
+    /// Magic bytes that are a word could begin a list of words, which has no NUL.
     fn is_in(&self, start: &[u8]) -> bool {
         let found = start.get(self.0..).is_some_and(|rest| rest.starts_with(self.1));
         found && (!self.is_word() || start.contains(&0))
@@ -77,20 +78,23 @@ impl Magic {
     }
 }
 
-/// What a file is that starts so, if it is no list of keys. The start may be shorter than
-/// [`START`]; what is not there does not decide.
+/// The type of a file with this start, if it is not a list of keys. The start may be shorter than
+/// [`START`]; missing bytes do not decide.
+#[cfg(feature = "text")]
 pub(crate) fn of_start(start: &[u8]) -> Option<Known> {
     let found = DATA.iter().chain(NO_TEXT).find(|magic| magic.is_in(start));
     found.map(|magic| magic.2).or_else(|| utf16(start))
 }
 
-/// Whether more bytes could make it something: a live pipe is not waited for otherwise.
+/// Whether more bytes could still make it one: otherwise a live pipe is not waited for.
+#[cfg(feature = "text")]
 pub(crate) fn is_undecided(start: &[u8]) -> bool {
     let mut front = DATA.iter().chain(NO_TEXT).filter(|magic| magic.0 == 0 && !magic.is_word());
     front.any(|Magic(_, magic, _)| magic.len() > start.len() && magic.starts_with(start))
 }
 
-/// Text of two bytes a letter, as Windows programs write it: its lines are no lines of bytes.
+/// UTF-16 text, as Windows programs write it: its lines are not lines of bytes.
+#[cfg(feature = "text")]
 fn utf16(start: &[u8]) -> Option<Known> {
     match start {
         [0xff, 0xfe, _, 0, ..] | [0xfe, 0xff, 0, _, ..] => Some("UTF-16 text"),
@@ -98,7 +102,7 @@ fn utf16(start: &[u8]) -> Option<Known> {
     }
 }
 
-/// What a file is, if a filter must not be written over it: a table, an archive, a database.
+/// The type of a file that a filter must not overwrite: a table, an archive, a database.
 pub(crate) fn of_data_file(path: &Path) -> io::Result<Option<Known>> {
     let mut file = File::open(path)?;
     let mut start = Vec::new();

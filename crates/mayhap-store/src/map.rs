@@ -15,12 +15,9 @@
 //!   read as zeros: [`Mapped::check_unchanged`] tells.
 //! * *Written to in place*: [`Mapped::check_unchanged`] tells, too, by length and modification time.
 //!
-//! Copy the filter with [`load`] where files are written to in place.
+//! Where files are written to in place, read them instead, and open the bytes.
 
-use crate::memory::{Budget, OverBudget};
 use crate::replace::{Lock, open_regular};
-use mayhap::format::{Container, FormatError, Header, Section};
-use mayhap::{AnyFilter, Secret};
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -54,7 +51,7 @@ fn stamp(file: &File) -> io::Result<Stamp> {
 impl Mapped {
     /// Map an open file as it is now. The path is its name in messages.
     ///
-    /// [`bytes`], [`open`] and [`Lock::map`](crate::replace::Lock::map) do so for files that are
+    /// [`bytes`] and [`Lock::map`](crate::replace::Lock::map) do so for files that are
     /// replaced whole.
     ///
     /// # Safety
@@ -85,17 +82,17 @@ impl Mapped {
         }
     }
 
-    /// Let these pages go: they come back by themselves when they are asked for.
+    /// Release these pages: they come back by themselves when they are asked for.
     #[cfg(unix)]
-    fn let_go(&self, bytes: Range<usize>) {
+    pub(crate) fn release_pages(&self, bytes: Range<usize>) {
         let advice = memmap2::UncheckedAdvice::DontNeed;
-        // SAFETY: the mapping is of a file, shared and never written to, so pages let go are read
+        // SAFETY: the mapping is of a file, shared and never written to, so released pages are read
         // from the file again.
         _ = unsafe { self.0.memory.unchecked_advise_range(advice, bytes.start, bytes.len()) };
     }
 
     #[cfg(not(unix))]
-    fn let_go(&self, _: Range<usize>) {}
+    pub(crate) fn release_pages(&self, _: Range<usize>) {}
 }
 
 /// Map a locked file, for [`Lock::map`].
@@ -105,9 +102,6 @@ pub(crate) fn locked(lock: &Lock) -> Result<Mapped, MapError> {
     unsafe { Mapped::new(lock.file(), lock.path()) }
         .map_err(|error| MapError::Open { path: lock.path().to_owned(), error })
 }
-
-/// How many bytes are let go at once, while a file is checked from end to end.
-const LET_GO: usize = 4 << 20;
 
 impl AsRef<[u8]> for Mapped {
     fn as_ref(&self) -> &[u8] {
@@ -121,92 +115,22 @@ impl fmt::Debug for Mapped {
     }
 }
 
-/// How much of a file is checked before it is used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Check {
-    /// Every byte.
-    #[default]
-    Everything,
-    /// Header, lengths and footer: instant, whatever the size.
-    Header,
-}
-
-/// A filter where it lies, and what its file says of it.
-#[derive(Clone, Debug)]
-pub struct Opened {
-    /// The filter.
-    pub filter: AnyFilter<Section<Mapped>>,
-    /// What the file says.
-    pub header: Header,
-}
-
 /// Map a file of whatever format, which is replaced whole when it changes: see the
 /// [module](self) for what happens if it is not.
 pub fn bytes(path: &Path) -> Result<Mapped, MapError> {
-    let trouble = |error| MapError::Open { path: path.to_owned(), error };
+    let io_error = |error| MapError::Open { path: path.to_owned(), error };
     let file = open_regular(path).map_err(|error| match error.kind() {
         io::ErrorKind::IsADirectory => MapError::Directory { path: path.to_owned() },
-        _ => trouble(error),
+        _ => io_error(error),
     })?;
     // SAFETY: our own writers replace files and never write into them. Should another program do
     // so all the same, bytes change, and bytes are all that is read: no reference is made to
     // anything but `[u8]`, every length is checked against the mapping, and every index against
     // every length. Truncation faults, see `faults`.
-    unsafe { Mapped::new(&file, path) }.map_err(trouble)
+    unsafe { Mapped::new(&file, path) }.map_err(io_error)
 }
 
-/// Open a filter in place.
-pub fn open(path: &Path, secret: Option<Secret>, check: Check) -> Result<Opened, MapError> {
-    open_mapped(bytes(path)?, secret, check)
-        .map_err(|error| MapError::Format { path: path.to_owned(), error })
-}
-
-/// Open a filter in a file that is mapped already.
-pub fn open_mapped(
-    mapped: Mapped,
-    secret: Option<Secret>,
-    check: Check,
-) -> Result<Opened, FormatError> {
-    let container = Container::open(mapped.clone())?;
-    if check == Check::Everything {
-        let mut gone = 0;
-        container.verify_each(|checked| {
-            if checked - gone >= LET_GO {
-                mapped.let_go(gone..checked);
-                gone = checked;
-            }
-        })?;
-    }
-    let header = container.header().clone();
-    Ok(Opened { filter: AnyFilter::open(mapped, secret)?, header })
-}
-
-/// Copy a filter out of its file, to be written to. Every byte is checked first.
-pub fn load(
-    path: &Path,
-    secret: Option<Secret>,
-    budget: Budget,
-) -> Result<(AnyFilter, Header), MapError> {
-    load_mapped(&bytes(path)?, path, secret, budget)
-}
-
-/// Copy a filter out of a file that is mapped already.
-pub fn load_mapped(
-    mapped: &Mapped,
-    path: &Path,
-    secret: Option<Secret>,
-    budget: Budget,
-) -> Result<(AnyFilter, Header), MapError> {
-    let format = |error| MapError::Format { path: path.to_owned(), error };
-    let container = Container::open(mapped.clone()).map_err(format)?;
-    let header = container.header().clone();
-    let memory = |over| MapError::Memory { path: path.to_owned(), over };
-    budget.check(header.body_bytes()).map_err(memory)?;
-    let filter = AnyFilter::decode(mapped.as_ref(), secret).map_err(format)?;
-    Ok((filter, header))
-}
-
-/// Why a filter cannot be opened.
+/// Why a file cannot be mapped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MapError {
@@ -224,27 +148,11 @@ pub enum MapError {
         /// Which one.
         path: PathBuf,
     },
-    /// It is no filter we can open.
-    #[error("{}: {error}", path.display())]
-    Format {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong with it.
-        error: FormatError,
-    },
     /// Somebody wrote into the file while it was mapped.
     #[error("{} was written to in place while it was in use, so answers may be wrong", path.display())]
     Changed {
         /// Which file.
         path: PathBuf,
-    },
-    /// A copy would take more memory than allowed.
-    #[error("{}: {over}", path.display())]
-    Memory {
-        /// Which file.
-        path: PathBuf,
-        /// How much more.
-        over: OverBudget,
     },
 }
 
@@ -392,7 +300,7 @@ mod faults {
     /// The path of the map that has this address.
     fn path_at(address: usize) -> Option<&'static [u8]> {
         let mut entry = FIRST.load(Acquire);
-        // SAFETY: entries are leaked, so every pointer in the list is valid for ever.
+        // SAFETY: entries are leaked, so every pointer in the list is valid forever.
         while let Some(at) = unsafe { entry.as_ref() } {
             if (at.start.load(Acquire)..at.end.load(Acquire)).contains(&address) {
                 let (path, bytes) = (at.path.load(Acquire), at.path_bytes.load(Acquire));

@@ -1,8 +1,9 @@
 //! Text in, records and keys out: the same whatever the blocks, threads and codecs.
 
-use mayhap_store::keys::{
-    Batch, Collecting, Column, Csv, FieldRange, Fields, Framing, Input, KeyBytes, KeysError,
-    Normaliser, OnMissing, Part, Pointer, Reading, Rules, Spelling, Survey, Tally, Watch, compound,
+use mayhap_store::text::{
+    Batch, CollectKeys, Column, Csv, ExtractRules, FieldRange, Fields, Input, InputEstimate,
+    KeyBuffer, KeyField, KeyReader, KeysError, Normalizer, OnMissing, Pointer, ProgressAndCancel,
+    RecordFormat, Tally, TextEncoding, compound,
 };
 use proptest::prelude::*;
 use std::io::Write;
@@ -21,9 +22,9 @@ struct Got {
     tally: Tally,
 }
 
-fn read(reading: &Reading) -> Result<Got, KeysError> {
+fn read(reading: &KeyReader) -> Result<Got, KeysError> {
     let mut got = Got::default();
-    got.tally = reading.run(&Collecting, |batch: &mut Batch<KeyBytes>| {
+    got.tally = reading.run(&CollectKeys, |batch: &mut Batch<KeyBuffer>| {
         got.keys.extend(batch.out.iter().map(<[u8]>::to_vec));
         got.records.extend(batch.numbered().map(|(number, record)| (number, record.to_vec())));
         got.headers.extend(batch.header().map(<[u8]>::to_vec));
@@ -47,11 +48,11 @@ impl Folder {
         path
     }
 
-    fn reading(&self, text: impl AsRef<[u8]>, rules: Rules) -> Reading {
-        Reading::new(vec![self.file("keys", text).into()], rules)
+    fn reading(&self, text: impl AsRef<[u8]>, rules: ExtractRules) -> KeyReader {
+        KeyReader::new(vec![self.file("keys", text).into()], rules)
     }
 
-    fn keys(&self, text: impl AsRef<[u8]>, rules: Rules) -> (Vec<String>, u64) {
+    fn keys(&self, text: impl AsRef<[u8]>, rules: ExtractRules) -> (Vec<String>, u64) {
         let got = read(&self.reading(text, rules)).unwrap();
         let text = |key: &Vec<u8>| String::from_utf8_lossy(key).into_owned();
         (got.keys.iter().map(text).collect(), got.tally.missing)
@@ -85,8 +86,8 @@ proptest! {
     ) {
         let folder = Folder::new();
         let inputs = texts.iter().enumerate().map(|(i, text)| folder.file(&i.to_string(), text).into());
-        let rules = Rules { framing: Framing { delimiter, crlf, skip_empty, any_bytes: false }, ..Rules::default() };
-        let reading = Reading::new(inputs.collect(), rules)
+        let rules = ExtractRules { format: RecordFormat { delimiter, crlf, skip_empty, any_bytes: false }, ..ExtractRules::default() };
+        let reading = KeyReader::new(inputs.collect(), rules)
             .with_block_bytes(block_bytes)
             .with_threads(threads);
         let got = read(&reading).unwrap();
@@ -124,7 +125,7 @@ proptest! {
             text.pop();
         }
         let folder = Folder::new();
-        let reading = folder.reading(&text, Rules::default());
+        let reading = folder.reading(&text, ExtractRules::default());
         let got = read(&reading.with_block_bytes(block_bytes).with_threads(threads)).unwrap();
         prop_assert_eq!(got.keys, naive(&text, b'\n'));
     }
@@ -132,8 +133,8 @@ proptest! {
     #[test]
     fn copies_are_the_records_chosen(text in letters(b"ab\n", 200), skip_empty in any::<bool>()) {
         let folder = Folder::new();
-        let framing = Framing { skip_empty, ..Framing::default() };
-        let got = read(&folder.reading(&text, Rules { framing, ..Rules::default() })).unwrap();
+        let format = RecordFormat { skip_empty, ..RecordFormat::default() };
+        let got = read(&folder.reading(&text, ExtractRules { format, ..ExtractRules::default() })).unwrap();
         let mut want = Vec::new();
         for (i, (_, record)) in got.records.iter().enumerate() {
             if i % 3 != 1 {
@@ -151,8 +152,8 @@ proptest! {
         block_bytes in 1usize..30,
     ) {
         let folder = Folder::new();
-        let part = Part::Csv(Csv::new("1"));
-        let reading = folder.reading(&text, Rules { part, ..Rules::default() });
+        let part = KeyField::Csv(Csv::new("1"));
+        let reading = folder.reading(&text, ExtractRules { part, ..ExtractRules::default() });
         let got = read(&reading.with_block_bytes(block_bytes).with_threads(2));
         // One more row behind it is one more, unless quotes take it in.
         let more = [text.as_slice(), b"\nz\n"].concat();
@@ -206,7 +207,7 @@ fn a_record_longer_than_its_block_is_whole() {
     let long = "x".repeat(300_000);
     let text = format!("a\n{long}\nb");
     for threads in [1, 3] {
-        let reading = folder.reading(&text, Rules::default());
+        let reading = folder.reading(&text, ExtractRules::default());
         let got = read(&reading.with_block_bytes(1_000).with_threads(threads)).unwrap();
         assert_eq!(got.keys, [b"a".to_vec(), long.clone().into_bytes(), b"b".to_vec()]);
     }
@@ -215,9 +216,9 @@ fn a_record_longer_than_its_block_is_whole() {
 #[test]
 fn fields_are_found_and_joined_without_confusion() {
     let folder = Folder::new();
-    let fields = |numbers: &[usize]| Rules {
-        part: Part::Fields(Fields::new(b'\t', numbers.to_vec()).unwrap()),
-        ..Rules::default()
+    let fields = |numbers: &[usize]| ExtractRules {
+        part: KeyField::Fields(Fields::new(b'\t', numbers.to_vec()).unwrap()),
+        ..ExtractRules::default()
     };
     let text = "ab\tc\t1\na\tbc\t2\nlonely\n";
     let (keys, missing) = folder.keys(text, fields(&[2]));
@@ -234,16 +235,16 @@ fn fields_are_found_and_joined_without_confusion() {
 fn columns_have_names_and_rows_have_line_ends() {
     let folder = Folder::new();
     let text = "\u{feff}id,\"the url\"\r\n1,\"a,b\"\r\n2,\"say \"\"hi\"\"\nthere\"\r\n3\r\n4,plain";
-    let part = Part::Csv(Csv::new("the url"));
+    let part = KeyField::Csv(Csv::new("the url"));
     for (block_bytes, threads, crlf) in [(1, 1, true), (7, 2, false), (1 << 20, 1, false)] {
-        let framing = Framing { crlf, ..Framing::default() };
-        let rules = Rules { part: part.clone(), framing, ..Rules::default() };
+        let format = RecordFormat { crlf, ..RecordFormat::default() };
+        let rules = ExtractRules { part: part.clone(), format, ..ExtractRules::default() };
         let reading = folder.reading(text, rules).with_block_bytes(block_bytes);
         let got = read(&reading.with_threads(threads)).unwrap();
         let want = ["a,b", "say \"hi\"\nthere", "plain"].map(|key| key.as_bytes().to_vec());
         assert_eq!(got.keys, want);
         assert_eq!(got.headers, ["\u{feff}id,\"the url\"\r\n".as_bytes()]);
-        assert_eq!(got.tally, Tally { records: 4, unparsed: 0, missing: 1 });
+        assert_eq!(got.tally, Tally { records: 4, unparsable: 0, missing: 1 });
         // The header is row 1.
         assert_eq!(got.records.iter().map(|row| row.0).collect::<Vec<_>>(), [2, 3, 5]);
     }
@@ -252,10 +253,10 @@ fn columns_have_names_and_rows_have_line_ends() {
 #[test]
 fn rows_end_with_or_without_a_carriage_return() {
     let folder = Folder::new();
-    let rules = |skip_empty| Rules {
-        part: Part::Csv(Csv::new("url")),
-        framing: Framing { skip_empty, ..Framing::default() },
-        ..Rules::default()
+    let rules = |skip_empty| ExtractRules {
+        part: KeyField::Csv(Csv::new("url")),
+        format: RecordFormat { skip_empty, ..RecordFormat::default() },
+        ..ExtractRules::default()
     };
     let text = "id,url\r\n1,x\r\n2,\"y\"\r\n3,\"z\r\n\"\r\n4,\"w\r\"\n5,v\r\r\n6,u\r";
     let got = read(&folder.reading(text, rules(false))).unwrap();
@@ -265,16 +266,19 @@ fn rows_end_with_or_without_a_carriage_return() {
     assert!(got.copied.starts_with(b"1,x\r\n3,\"z\r\n\"\r\n"), "{:?}", got.copied);
     assert_eq!(folder.keys("id,url\r\n\r\n1,x\r\n\r\n", rules(true)), (vec!["x".into()], 0));
     // Between NULs it is a letter.
-    let framing = Framing { delimiter: 0, ..Framing::default() };
-    let part = Part::Csv(Csv::new("2"));
-    assert_eq!(folder.keys("1,x\r\0", Rules { part, framing, ..Rules::default() }).0, ["x\r"]);
+    let format = RecordFormat { delimiter: 0, ..RecordFormat::default() };
+    let part = KeyField::Csv(Csv::new("2"));
+    assert_eq!(
+        folder.keys("1,x\r\0", ExtractRules { part, format, ..ExtractRules::default() }).0,
+        ["x\r"]
+    );
 }
 
 #[test]
 fn a_quote_that_is_never_closed_is_an_error_in_its_line() {
     let folder = Folder::new();
     let rows: String = (2..1000).map(|n| format!("{n},y\n")).collect();
-    let rules = Rules { part: Part::Csv(Csv::new("id")), ..Rules::default() };
+    let rules = ExtractRules { part: KeyField::Csv(Csv::new("id")), ..ExtractRules::default() };
     for (text, want, whole) in [
         (format!("id,n\n1,\"x\n{rows}"), 2, 0),
         (format!("id,n\n{rows}1,\"x"), 1000, 998),
@@ -286,7 +290,7 @@ fn a_quote_that_is_never_closed_is_an_error_in_its_line() {
             let reading = folder.reading(&text, rules.clone()).with_block_bytes(block_bytes);
             let reading = reading.with_threads(threads);
             let mut records = 0;
-            let read = reading.run(&Collecting, |batch| {
+            let read = reading.run(&CollectKeys, |batch| {
                 records += batch.records();
                 Ok(ControlFlow::Continue(()))
             });
@@ -307,16 +311,17 @@ fn numbered_columns_need_no_header() {
     let folder = Folder::new();
     let csv = Csv::new("2").with_separator(b';');
     assert_eq!(csv.columns, [Column::Number(2)]);
-    let rules = Rules { part: Part::Csv(csv.clone()), ..Rules::default() };
+    let rules = ExtractRules { part: KeyField::Csv(csv.clone()), ..ExtractRules::default() };
     assert_eq!(folder.keys("a;b\nc;d\n", rules).0, ["b", "d"]);
-    let rules = Rules { part: Part::Csv(csv.with_header(true)), ..Rules::default() };
+    let rules =
+        ExtractRules { part: KeyField::Csv(csv.with_header(true)), ..ExtractRules::default() };
     assert_eq!(folder.keys("a;b\nc;d\n", rules).0, ["d"]);
 }
 
 #[test]
 fn a_missing_column_names_those_that_are_there() {
     let folder = Folder::new();
-    let rules = Rules { part: Part::Csv(Csv::new("url")), ..Rules::default() };
+    let rules = ExtractRules { part: KeyField::Csv(Csv::new("url")), ..ExtractRules::default() };
     let error = read(&folder.reading("id,URL\n1,x\n", rules.clone())).unwrap_err().to_string();
     assert!(error.ends_with("has no column \"url\": there are id, URL"), "{error}");
     // No rows, no columns to miss.
@@ -326,8 +331,10 @@ fn a_missing_column_names_those_that_are_there() {
 #[test]
 fn json_values_are_found_by_pointer() {
     let folder = Folder::new();
-    let rules =
-        |pointer| Rules { part: Part::Json(Pointer::new(pointer).unwrap()), ..Rules::default() };
+    let rules = |pointer| ExtractRules {
+        part: KeyField::Json(Pointer::new(pointer).unwrap()),
+        ..ExtractRules::default()
+    };
     let text = concat!(
         r#"{"a": {"b": "x\ny"}, "z": [1, {"b": 2}]}"#,
         "\n",
@@ -359,7 +366,11 @@ fn json_values_are_found_by_pointer() {
 #[test]
 fn keys_are_normalised_then_spelled() {
     let folder = Folder::new();
-    let rules = Rules { normaliser: Normaliser::Hex, spelling: Spelling::Hex, ..Rules::default() };
+    let rules = ExtractRules {
+        normalizer: Normalizer::Hex,
+        encoding: TextEncoding::Hex,
+        ..ExtractRules::default()
+    };
     let (keys, missing) = folder.keys("0x4142\n 434A \nxyz\n", rules);
     assert_eq!((keys, missing), (vec!["AB".into(), "CJ".into()], 1));
 }
@@ -369,9 +380,10 @@ fn keys_are_normalised_then_spelled() {
 fn records_without_a_key_are_skipped_refused_or_taken_whole() {
     let folder = Folder::new();
     let text = "a\t1\n\nlonely\nb\t2\nalone";
-    let part = Part::Fields(Fields::new(b'\t', vec![2]).unwrap());
-    let framing = Framing { skip_empty: true, ..Framing::default() };
-    let rules = |missing| Rules { part: part.clone(), framing, missing, ..Rules::default() };
+    let part = KeyField::Fields(Fields::new(b'\t', vec![2]).unwrap());
+    let format = RecordFormat { skip_empty: true, ..RecordFormat::default() };
+    let rules =
+        |missing| ExtractRules { part: part.clone(), format, missing, ..ExtractRules::default() };
     for (block_bytes, threads) in [(1, 1), (9, 2), (1 << 20, 1)] {
         let reading = |missing| {
             let reading = folder.reading(text, rules(missing));
@@ -380,11 +392,11 @@ fn records_without_a_key_are_skipped_refused_or_taken_whole() {
         let got = read(&reading(OnMissing::Skip)).unwrap();
         assert_eq!(got.keys, [b"1", b"2"]);
         assert_eq!(got.records, [(1, b"a\t1".to_vec()), (4, b"b\t2".to_vec())]);
-        assert_eq!(got.tally, Tally { records: 4, unparsed: 0, missing: 2 });
+        assert_eq!(got.tally, Tally { records: 4, unparsable: 0, missing: 2 });
 
         let got = read(&reading(OnMissing::Line)).unwrap();
         assert_eq!(got.keys, [&b"1"[..], b"lonely", b"2", b"alone"]);
-        assert_eq!(got.tally, Tally { records: 4, unparsed: 2, missing: 0 });
+        assert_eq!(got.tally, Tally { records: 4, unparsable: 2, missing: 0 });
 
         let error = read(&reading(OnMissing::Fail)).unwrap_err().to_string();
         assert!(
@@ -393,7 +405,7 @@ fn records_without_a_key_are_skipped_refused_or_taken_whole() {
         );
 
         let mut all = Vec::new();
-        let copied = reading(OnMissing::Skip).run(&Collecting, |batch| {
+        let copied = reading(OnMissing::Skip).run(&CollectKeys, |batch| {
             batch.copy_lines(|key| key != Some(0) || batch.records() < 2, &mut all);
             Ok::<_, KeysError>(ControlFlow::Continue(()))
         });
@@ -408,11 +420,11 @@ fn records_without_a_key_are_skipped_refused_or_taken_whole() {
 #[test]
 fn what_cannot_be_normalised_is_the_part_as_it_is() {
     let folder = Folder::new();
-    let part = Part::Fields(Fields::new(b'\t', vec![1]).unwrap());
-    let rules = Rules { part, normaliser: Normaliser::Url, ..Rules::default() };
+    let part = KeyField::Fields(Fields::new(b'\t', vec![1]).unwrap());
+    let rules = ExtractRules { part, normalizer: Normalizer::Url, ..ExtractRules::default() };
     let got = read(&folder.reading("no url\tx\nHTTP://A.b/\ty\n", rules)).unwrap();
     assert_eq!(got.keys, [&b"no url"[..], b"http://a.b/"]);
-    assert_eq!(got.tally, Tally { records: 2, unparsed: 1, missing: 0 });
+    assert_eq!(got.tally, Tally { records: 2, unparsable: 1, missing: 0 });
 }
 
 #[test]
@@ -420,8 +432,8 @@ fn ranges_of_fields_and_several_columns_are_joined_alike() {
     let folder = Folder::new();
     let fields = |ranges: &[&str]| {
         let ranges = ranges.iter().map(|range| FieldRange::from_text(range).unwrap()).collect();
-        let part = Part::Fields(Fields::of(b',', ranges).unwrap());
-        Rules { part, ..Rules::default() }
+        let part = KeyField::Fields(Fields::of(b',', ranges).unwrap());
+        ExtractRules { part, ..ExtractRules::default() }
     };
     let text = "a,b,c,d\ne,f\n";
     let join = |fields: &[&str]| String::from_utf8(compound(fields)).unwrap();
@@ -434,7 +446,7 @@ fn ranges_of_fields_and_several_columns_are_joined_alike() {
     }
 
     let csv = Csv::of(vec![Column::from("z"), Column::from("x")]);
-    let rules = Rules { part: Part::Csv(csv), ..Rules::default() };
+    let rules = ExtractRules { part: KeyField::Csv(csv), ..ExtractRules::default() };
     let got = folder.keys("x,y,z\n1,2,\"3,4\"\n5\n", rules.clone());
     assert_eq!(got, (vec![join(&["3,4", "1"])], 1));
     let error = read(&folder.reading("x,y\n1,2\n", rules)).unwrap_err().to_string();
@@ -449,7 +461,8 @@ fn zstd_windows_of_any_size_and_skippable_frames_are_read() {
     let frame = |log: u8| {
         [b"\x28\xb5\x2f\xfd\0", &[(log - 10) << 3, 8 << 3 | 1, 0, 0][..], b"ada\neve\n"].concat()
     };
-    let keys = |bytes: Vec<u8>| read(&folder.reading(bytes, Rules::default())).map(|got| got.keys);
+    let keys =
+        |bytes: Vec<u8>| read(&folder.reading(bytes, ExtractRules::default())).map(|got| got.keys);
     let want = [b"ada".to_vec(), b"eve".to_vec()];
     assert_eq!(keys(frame(20)).unwrap(), want);
     match keys(frame(31)) {
@@ -481,12 +494,13 @@ fn files_that_are_no_text_are_refused_by_name_unless_any_bytes_are_wanted() {
         (packed("gz", &tar), "a tar archive inside gzip"),
         (packed("lz4", &parquet), "a Parquet file inside lz4"),
     ] {
-        let reading = folder.reading(&bytes, Rules::default());
+        let reading = folder.reading(&bytes, ExtractRules::default());
         let error = read(&reading).unwrap_err();
         assert!(error.to_string().ends_with(&format!("is {what}, not a list of keys")), "{error}");
         assert!(reading.count().is_err());
-        let framing = Framing { any_bytes: true, ..Framing::default() };
-        let got = read(&folder.reading(&bytes, Rules { framing, ..Rules::default() })).unwrap();
+        let format = RecordFormat { any_bytes: true, ..RecordFormat::default() };
+        let got = read(&folder.reading(&bytes, ExtractRules { format, ..ExtractRules::default() }))
+            .unwrap();
         assert!(got.tally.records > 0, "{what}");
     }
 }
@@ -502,7 +516,8 @@ fn inputs_that_cannot_be_read_may_be_passed_over() {
         folder.file("cut.gz", &cut[..cut.len() - 4]),
         folder.file("two", "b\n"),
     ];
-    let reading = Reading::new(inputs.into_iter().map(Input::from).collect(), Rules::default());
+    let reading =
+        KeyReader::new(inputs.into_iter().map(Input::from).collect(), ExtractRules::default());
     assert!(read(&reading).is_err());
     let errors = Arc::new(std::sync::Mutex::new(Vec::new()));
     let told = Arc::clone(&errors);
@@ -548,10 +563,10 @@ fn every_codec_is_known_by_its_first_bytes_and_may_come_in_pieces() {
     for codec in CODECS {
         let bytes = [packed(codec, one.as_bytes()), packed(codec, two.as_bytes())].concat();
         // The name says nothing.
-        let got = read(&folder.reading(bytes, Rules::default()).with_threads(2)).unwrap();
+        let got = read(&folder.reading(bytes, ExtractRules::default()).with_threads(2)).unwrap();
         assert!(got.keys == want, "{codec}");
         // An empty file is one of no keys.
-        let got = read(&folder.reading(packed(codec, b""), Rules::default())).unwrap();
+        let got = read(&folder.reading(packed(codec, b""), ExtractRules::default())).unwrap();
         assert_eq!(got.keys.len(), 0, "{codec}");
     }
 }
@@ -565,11 +580,12 @@ fn damaged_and_cut_off_files_are_refused() {
     for codec in &CODECS[..4] {
         let whole = packed(codec, &text);
         let cut = &whole[..whole.len() - whole.len() / 3];
-        let error = read(&folder.reading(cut, Rules::default())).unwrap_err();
+        let error = read(&folder.reading(cut, ExtractRules::default())).unwrap_err();
         assert!(matches!(error, KeysError::Damaged { .. }), "{codec}: {error}");
         let mut flipped = whole.clone();
         flipped[whole.len() / 2] ^= 0x10;
-        let error = read(&folder.reading(flipped, Rules::default()).with_threads(2)).unwrap_err();
+        let error =
+            read(&folder.reading(flipped, ExtractRules::default()).with_threads(2)).unwrap_err();
         assert!(matches!(error, KeysError::Damaged { .. }), "{codec}: {error}");
     }
 }
@@ -579,7 +595,7 @@ fn text_that_only_looks_packed_is_text() {
     let folder = Folder::new();
     for text in ["BZh", "BZh9 is a level", "\u{1f}", "(", "M", ""] {
         assert_eq!(
-            folder.keys(text, Rules::default()).0,
+            folder.keys(text, ExtractRules::default()).0,
             naive(text.as_bytes(), b'\n')
                 .iter()
                 .map(|key| String::from_utf8_lossy(key).into_owned())
@@ -593,14 +609,14 @@ fn wrong_inputs_are_named() {
     let folder = Folder::new();
     let refusal = |path: &Path| {
         let inputs = vec![folder.file("good", "a\n").into(), Input::from(path.to_owned())];
-        read(&Reading::new(inputs, Rules::default()).with_threads(2)).unwrap_err()
+        read(&KeyReader::new(inputs, ExtractRules::default()).with_threads(2)).unwrap_err()
     };
     assert!(matches!(refusal(folder.0.path()), KeysError::Directory { .. }));
     let missing = folder.0.path().join("missing");
     let error = refusal(&missing);
     assert!(matches!(error, KeysError::Open { .. }) && error.path() == Some(&missing), "{error}");
     let filter = mayhap::Blocked::new(mayhap::Spec::new(10, 0.01).unwrap()).unwrap();
-    let filter = folder.file("filter", filter.encode(&mayhap::format::Notes::new()));
+    let filter = folder.file("filter", filter.encode(&mayhap::format::Metadata::new()));
     assert!(matches!(refusal(&filter), KeysError::Filter { .. }));
 }
 
@@ -611,19 +627,20 @@ fn the_consumer_may_end_it_and_errors_come_in_their_place() {
     for threads in [1, 4] {
         let missing = Input::from(folder.0.path().join("missing"));
         let inputs = vec![folder.file("keys", &text).into(), missing];
-        let reading =
-            Reading::new(inputs, Rules::default()).with_block_bytes(1_000).with_threads(threads);
+        let reading = KeyReader::new(inputs, ExtractRules::default())
+            .with_block_bytes(1_000)
+            .with_threads(threads);
         let mut batches = 0;
-        let tally = reading.run(&Collecting, |_| {
+        let tally = reading.run(&CollectKeys, |_| {
             batches += 1;
             let flow =
                 if batches == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
             Ok::<_, KeysError>(flow)
         });
         assert_eq!((tally.unwrap().records, batches), (600, 3));
-        // Everything before the trouble is handed over first.
+        // Everything before the error is delivered first.
         let mut records = 0;
-        let error = reading.run(&Collecting, |batch| {
+        let error = reading.run(&CollectKeys, |batch| {
             records += batch.records();
             Ok::<_, KeysError>(ControlFlow::Continue(()))
         });
@@ -636,17 +653,17 @@ fn the_consumer_may_end_it_and_errors_come_in_their_place() {
 fn a_watch_sees_and_stops() {
     let folder = Folder::new();
     for threads in [1, 3] {
-        let watch = Arc::new(Watch::default());
+        let watch = Arc::new(ProgressAndCancel::default());
         let text = "line\n".repeat(100_000);
         let reading = folder
-            .reading(&text, Rules::default())
+            .reading(&text, ExtractRules::default())
             .with_block_bytes(1_000)
             .with_threads(threads)
-            .with_watch(Arc::clone(&watch));
+            .with_progress(Arc::clone(&watch));
         assert_eq!(read(&reading).unwrap().tally.records, 100_000);
         assert_eq!((watch.read_bytes(), watch.total_bytes()), (500_000, Some(500_000)));
         assert_eq!(watch.records(), 100_000);
-        let result = reading.run(&Collecting, |batch| {
+        let result = reading.run(&CollectKeys, |batch| {
             if batch.numbered().any(|(number, _)| number > 5_000) {
                 watch.stop();
             }
@@ -668,12 +685,12 @@ fn a_silent_pipe_can_be_left() {
         // Open for both, so that opening waits for nobody and the end never comes.
         let mut writer = std::fs::File::options().read(true).write(true).open(&pipe).unwrap();
         writer.write_all(b"one\ntwo\nhal").unwrap();
-        let watch = Arc::new(Watch::default());
-        let reading = Reading::new(vec![pipe.clone().into()], Rules::default())
+        let watch = Arc::new(ProgressAndCancel::default());
+        let reading = KeyReader::new(vec![pipe.clone().into()], ExtractRules::default())
             .with_threads(threads)
-            .with_watch(Arc::clone(&watch));
+            .with_progress(Arc::clone(&watch));
         let mut records = 0;
-        let result = reading.run(&Collecting, |batch| {
+        let result = reading.run(&CollectKeys, |batch| {
             // Whole lines are here though the pipe is still open.
             records += batch.records();
             watch.stop();
@@ -683,10 +700,10 @@ fn a_silent_pipe_can_be_left() {
         assert_eq!(records, 2);
         // Whoever wants to be called is, though nothing comes.
         writer.write_all(b"one\n").unwrap();
-        let reading = Reading::new(vec![pipe.clone().into()], Rules::default());
+        let reading = KeyReader::new(vec![pipe.clone().into()], ExtractRules::default());
         let mut calls = Vec::new();
-        let tally = reading.with_threads(threads).run_awake(
-            &Collecting,
+        let tally = reading.with_threads(threads).run_with_idle(
+            &CollectKeys,
             Duration::from_millis(5),
             |batch| {
                 calls.push(batch.map_or(0, |batch| batch.records()));
@@ -709,9 +726,9 @@ fn a_pipe_without_a_writer_can_be_left_and_is_waited_for() {
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.is_ok_and(|status| status.success()), "mkfifo");
     let later = || std::thread::sleep(Duration::from_millis(200));
-    let watch = Arc::new(Watch::default());
-    let reading = Reading::new(vec![pipe.clone().into()], Rules::default());
-    let watched = reading.clone().with_watch(Arc::clone(&watch));
+    let watch = Arc::new(ProgressAndCancel::default());
+    let reading = KeyReader::new(vec![pipe.clone().into()], ExtractRules::default());
+    let watched = reading.clone().with_progress(Arc::clone(&watch));
     let (send, ended) = std::sync::mpsc::channel();
     std::thread::spawn(move || send.send(read(&watched)));
     later();
@@ -744,11 +761,11 @@ fn a_pipe_without_a_writer_can_be_left_and_is_waited_for() {
 fn distinct_keys_are_estimated() {
     let folder = Folder::new();
     let text: String = (0..60_000).map(|i| format!("key {}\n", i % 20_000)).collect();
-    let reading = folder.reading(text, Rules::default()).with_threads(2);
-    let Survey { records, distinct } = reading.survey().unwrap();
+    let reading = folder.reading(text, ExtractRules::default()).with_threads(2);
+    let InputEstimate { records, distinct } = reading.estimate_input().unwrap();
     assert_eq!(records, 60_000);
     assert!(distinct.abs_diff(20_000) < 400, "{distinct}");
     assert_eq!(reading.count().unwrap(), 60_000);
     assert!(reading.is_rereadable());
-    assert!(!Reading::new(vec![Input::Stdin], Rules::default()).is_rereadable());
+    assert!(!KeyReader::new(vec![Input::Stdin], ExtractRules::default()).is_rereadable());
 }

@@ -3,11 +3,12 @@
 //! Some of it happens in other processes: this program starts itself again, to run one test that
 //! does nothing unless it is told a [`ROLE`].
 
-use mayhap::format::{Notes, verify};
+use mayhap::format::{Metadata, verify};
 use mayhap::{Blocked, Spec};
-use mayhap_store::map::{self, Check, MapError};
-use mayhap_store::memory::Budget;
-use mayhap_store::replace::{self, Lock, LockError, Over, ReplaceError};
+use mayhap_store::budget::Budget;
+use mayhap_store::map::{self, MapError};
+use mayhap_store::replace::{self, Lock, LockError, Overwrite, ReplaceError};
+use mayhap_store::{ChangeError, Edit, Filter, OpenError, OpenOptions, Slice, Verify};
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -18,10 +19,10 @@ use std::time::Duration;
 fn filter(keys: u64) -> Vec<u8> {
     let mut filter = Blocked::new(Spec::new(keys, 0.01).unwrap()).unwrap();
     filter.insert(keys);
-    filter.encode(&Notes::new())
+    filter.encode(&Metadata::new())
 }
 
-fn write(path: &Path, over: Over, bytes: &[u8]) -> Result<(), ReplaceError> {
+fn write(path: &Path, over: Overwrite, bytes: &[u8]) -> Result<(), ReplaceError> {
     replace::file(path, over, |to| to.write_all(bytes))
 }
 
@@ -36,9 +37,9 @@ fn names_in(folder: &Path) -> Vec<String> {
 fn a_file_is_made_and_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.may");
-    write(&path, Over::Nothing, &filter(10)).unwrap();
-    assert!(matches!(write(&path, Over::Nothing, b"x"), Err(ReplaceError::Exists { .. })));
-    write(&path, Over::Filters, &filter(20)).unwrap();
+    write(&path, Overwrite::Nothing, &filter(10)).unwrap();
+    assert!(matches!(write(&path, Overwrite::Nothing, b"x"), Err(ReplaceError::Exists { .. })));
+    write(&path, Overwrite::Filters, &filter(20)).unwrap();
     assert_eq!(fs::read(&path).unwrap(), filter(20));
     assert_eq!(names_in(folder.path()), ["a.may"]);
 }
@@ -49,14 +50,14 @@ fn what_is_not_a_filter_is_replaced_on_demand_only() {
     let path = folder.path().join("thesis.txt");
     fs::write(&path, "years of work").unwrap();
     let refused = |result| matches!(result, Err(ReplaceError::NotAFilter { .. }));
-    assert!(refused(replace::check(&path, Over::Filters)));
-    assert!(refused(write(&path, Over::Filters, &filter(10))));
+    assert!(refused(replace::check(&path, Overwrite::Filters)));
+    assert!(refused(write(&path, Overwrite::Filters, &filter(10))));
     assert_eq!(fs::read(&path).unwrap(), b"years of work");
-    write(&path, Over::Anything, &filter(10)).unwrap();
-    replace::check(&path, Over::Filters).unwrap();
-    let error = write(folder.path(), Over::Anything, b"").unwrap_err();
+    write(&path, Overwrite::Anything, &filter(10)).unwrap();
+    replace::check(&path, Overwrite::Filters).unwrap();
+    let error = write(folder.path(), Overwrite::Anything, b"").unwrap_err();
     assert!(matches!(error, ReplaceError::Directory { .. }), "{error}");
-    let error = replace::check(&folder.path().join("no/such"), Over::Filters).unwrap_err();
+    let error = replace::check(&folder.path().join("no/such"), Overwrite::Filters).unwrap_err();
     assert!(matches!(error, ReplaceError::Write { .. }), "{error}");
 }
 
@@ -64,8 +65,8 @@ fn what_is_not_a_filter_is_replaced_on_demand_only() {
 fn a_failed_write_leaves_the_old_file_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.may");
-    write(&path, Over::Filters, &filter(10)).unwrap();
-    let result = replace::file(&path, Over::Filters, |to| {
+    write(&path, Overwrite::Filters, &filter(10)).unwrap();
+    let result = replace::file(&path, Overwrite::Filters, |to| {
         to.write_all(b"half")?;
         Err(io::ErrorKind::StorageFull.into())
     });
@@ -89,8 +90,8 @@ mod unix {
         let (mut reader, writer) = io::pipe().unwrap();
         let path = format!("/proc/self/fd/{}", writer.as_raw_fd());
         let path = Path::new(&path);
-        replace::check(path, Over::Filters).unwrap();
-        replace::file(path, Over::Filters, |to| to.write_all(b"all of it")).unwrap();
+        replace::check(path, Overwrite::Filters).unwrap();
+        replace::file(path, Overwrite::Filters, |to| to.write_all(b"all of it")).unwrap();
         drop(writer);
         let mut read = String::new();
         reader.read_to_string(&mut read).unwrap();
@@ -105,12 +106,12 @@ mod unix {
         fs::write(&path, "old").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o604)).unwrap();
         symlink("file", &link).unwrap();
-        let mut pending = replace::Pending::begin(&link, Over::Anything).unwrap();
+        let mut pending = replace::Pending::begin(&link, Overwrite::Anything).unwrap();
         pending.write_all(b"new").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         drop(pending);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
-        let mut pending = replace::Pending::begin(&link, Over::Anything).unwrap();
+        let mut pending = replace::Pending::begin(&link, Overwrite::Anything).unwrap();
         pending.write_all(b"new").unwrap();
         let finished = pending.finish().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
@@ -118,7 +119,7 @@ mod unix {
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o604);
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert!(replace::Pending::begin(folder.path(), Over::Anything).is_err());
+        assert!(replace::Pending::begin(folder.path(), Overwrite::Anything).is_err());
     }
 
     #[test]
@@ -131,16 +132,16 @@ mod unix {
         symlink("within/other", &link).unwrap();
         symlink("a.may", &other).unwrap();
         // The links point nowhere yet.
-        write(&link, Over::Nothing, &filter(10)).unwrap();
+        write(&link, Overwrite::Nothing, &filter(10)).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        write(&link, Over::Filters, &filter(20)).unwrap();
+        write(&link, Overwrite::Filters, &filter(20)).unwrap();
         assert!(link.is_symlink() && other.is_symlink() && !path.is_symlink());
         assert_eq!(fs::read(&path).unwrap(), filter(20));
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7777, 0o640);
         assert_eq!(names_in(&within), ["a.may", "other"]);
 
         symlink("loop", folder.path().join("loop")).unwrap();
-        let error = write(&folder.path().join("loop"), Over::Filters, b"").unwrap_err();
+        let error = write(&folder.path().join("loop"), Overwrite::Filters, b"").unwrap_err();
         assert!(error.to_string().ends_with("too many symbolic links"), "{error}");
     }
 
@@ -159,7 +160,7 @@ mod unix {
     fn a_new_file_has_the_mode_of_new_files() {
         let folder = tempfile::tempdir().unwrap();
         let [ours, plain] = ["ours", "plain"].map(|name| folder.path().join(name));
-        write(&ours, Over::Nothing, b"").unwrap();
+        write(&ours, Overwrite::Nothing, b"").unwrap();
         fs::write(&plain, b"").unwrap();
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode();
         assert_eq!(mode(&ours), mode(&plain));
@@ -168,9 +169,9 @@ mod unix {
     #[test]
     fn devices_are_written_to_and_never_replaced() {
         use std::os::unix::fs::FileTypeExt;
-        write(Path::new("/dev/null"), Over::Filters, b"gone").unwrap();
+        write(Path::new("/dev/null"), Overwrite::Filters, b"gone").unwrap();
         assert!(Path::new("/dev/null").metadata().unwrap().file_type().is_char_device());
-        let error = write(Path::new("/dev/full"), Over::Filters, &filter(10));
+        let error = write(Path::new("/dev/full"), Overwrite::Filters, &filter(10));
         // A device that is always full, where the system has one.
         if cfg!(target_os = "linux") {
             assert!(matches!(error, Err(ReplaceError::Write { .. })));
@@ -194,7 +195,7 @@ fn one_writer_at_a_time_and_the_second_is_told_who() {
             }
             error => assert!(matches!(error, LockError::Held { .. }), "{error}"),
         }
-        lock.replace(|to| to.write_all(&filter(keys))).unwrap();
+        lock.replace(Overwrite::Filters, |to| to.write_all(&filter(keys))).unwrap();
     }
     drop(lock);
     // Not at once: a process that another test is just starting shares our files until it begins.
@@ -209,16 +210,26 @@ fn mapped_files_answer_and_stay_what_they_were() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.may");
     // Larger than what is let go at once while it is checked.
-    write(&path, Over::Filters, &filter(8_000_000)).unwrap();
-    let opened = map::open(&path, None, Check::Everything).unwrap();
-    write(&path, Over::Filters, &filter(10)).unwrap();
-    assert!(opened.filter.contains(8_000_000u64) && !opened.filter.contains(1u64));
-    assert_eq!((opened.header.capacity, opened.filter.keys()), (8_000_000, 1));
+    write(&path, Overwrite::Filters, &filter(8_000_000)).unwrap();
+    let opened = open(&path, Verify::All).unwrap();
+    write(&path, Overwrite::Filters, &filter(10)).unwrap();
+    let native = opened.native().unwrap();
+    assert!(native.contains(8_000_000u64) && !native.contains(1u64));
+    let info = opened.info(0);
+    assert_eq!((info.capacity, info.keys), (8_000_000, Some(1)));
 
-    let (mut copy, header) = map::load(&path, None, Budget::default()).unwrap();
-    assert!(copy.insert("ada").unwrap());
-    let error = map::load(&path, None, Budget::of_bytes(header.body_bytes() - 1)).unwrap_err();
-    assert!(matches!(error, MapError::Memory { .. }), "{error}");
+    let mut edit = Edit::open(&path, Duration::from_secs(30), &OpenOptions::default()).unwrap();
+    let need = edit.filter.info(0).bytes;
+    let error = edit.filter.fill(&Slice(&["ada"]), Budget::of_bytes(need - 1)).unwrap_err();
+    assert!(matches!(error, ChangeError::Copy { .. }), "{error}");
+    edit.filter.fill(&Slice(&["ada"]), Budget::default()).unwrap();
+    assert_eq!(open(&path, Verify::All).unwrap().info(0).keys, Some(1));
+    edit.commit().unwrap();
+    assert_eq!(open(&path, Verify::All).unwrap().info(0).keys, Some(2));
+}
+
+fn open(path: &Path, verify: Verify) -> Result<Filter, OpenError> {
+    Filter::open(path, &OpenOptions { verify, ..OpenOptions::default() })
 }
 
 #[test]
@@ -228,14 +239,17 @@ fn damage_is_found_where_it_is_looked_for() {
     let mut bytes = filter(100_000);
     bytes[5_000] ^= 1;
     fs::write(&path, &bytes).unwrap();
-    assert!(map::open(&path, None, Check::Header).is_ok());
-    let error = map::open(&path, None, Check::Everything).unwrap_err();
-    assert!(matches!(error, MapError::Format { .. }), "{error}");
-    assert!(matches!(map::load(&path, None, Budget::default()), Err(MapError::Format { .. })));
+    let mut unverified = open(&path, Verify::Header).unwrap();
+    let error = open(&path, Verify::All).unwrap_err();
+    assert!(matches!(error, OpenError::Format { .. }), "{error}");
+    assert!(matches!(Filter::verify(&path), Err(OpenError::Format { .. })));
+    // What was not verified when it was opened is before it is changed.
+    let error = unverified.fill(&Slice(&["ada"]), Budget::default()).unwrap_err();
+    assert!(matches!(error, ChangeError::Format { .. }), "{error}");
     fs::write(&path, b"").unwrap();
-    assert!(matches!(map::open(&path, None, Check::Header), Err(MapError::Format { .. })));
-    let folder = map::open(folder.path(), None, Check::Header);
-    assert!(matches!(folder, Err(MapError::Directory { .. })));
+    assert!(matches!(open(&path, Verify::Header), Err(OpenError::Format { .. })));
+    let folder = open(folder.path(), Verify::Header);
+    assert!(matches!(folder, Err(OpenError::Map(MapError::Directory { .. }))));
 }
 
 /// What the second process is to do, and with which file.
@@ -263,10 +277,10 @@ fn second_process() {
     let (Ok(role), Some(path)) = (std::env::var(ROLE), std::env::var_os(FILE)) else { return };
     let path = PathBuf::from(path);
     match role.as_str() {
-        // Replace a file for ever, until killed.
+        // Replace a file until killed.
         "replace" => {
             for keys in (1_000_000..).step_by(1_000) {
-                write(&path, Over::Filters, &filter(keys)).unwrap();
+                write(&path, Overwrite::Filters, &filter(keys)).unwrap();
                 println!("again");
             }
         }
@@ -278,7 +292,7 @@ fn second_process() {
             }
         }
         "fill the disk" => {
-            let error = write(&path, Over::Filters, &filter(1_000_000)).unwrap_err();
+            let error = write(&path, Overwrite::Filters, &filter(1_000_000)).unwrap_err();
             println!("refused: {error}");
         }
         // Add one to a number, many times, each time under the lock.
@@ -287,11 +301,11 @@ fn second_process() {
                 let mut lock = Lock::acquire(&path, Duration::from_secs(60)).unwrap();
                 let mut bytes = Vec::new();
                 lock.file().read_to_end(&mut bytes).unwrap();
-                let keys = map::open_mapped(lock.map().unwrap(), None, Check::Everything)
-                    .unwrap()
-                    .header
-                    .capacity;
-                lock.replace(|to| to.write_all(&filter(keys + 1))).unwrap();
+                let options = OpenOptions::default();
+                let opened = Filter::from_mapped(&path, lock.map().unwrap(), &options).unwrap();
+                let keys = opened.info(0).capacity;
+                drop(opened);
+                lock.replace(Overwrite::Filters, |to| to.write_all(&filter(keys + 1))).unwrap();
             }
         }
         other => panic!("no such role: {other}"),
@@ -356,7 +370,7 @@ fn two_processes_lose_no_update() {
     for child in children {
         assert!(child.wait_with_output().unwrap().status.success());
     }
-    let opened = map::open(&path, None, Check::Everything).unwrap();
-    assert_eq!(opened.header.capacity, 10 + 2 * COUNTS);
+    let opened = open(&path, Verify::All).unwrap();
+    assert_eq!(opened.info(0).capacity, 10 + 2 * COUNTS);
     assert_eq!(names_in(folder.path()), ["a.may"]);
 }

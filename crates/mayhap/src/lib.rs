@@ -50,6 +50,19 @@
 //! # Ok::<(), mayhap::SpecError>(())
 //! ```
 //!
+//! Saved, loaded, or opened where it is, a mapped file for example:
+//!
+//! ```
+//! # use mayhap::{Blocked, format::Metadata};
+//! # let mut seen = Blocked::with_rate(1_000, 0.01)?;
+//! # let mut file = Vec::new();
+//! seen.write_to(&mut file, &Metadata::new())?;
+//! let loaded = Blocked::read_from(file.as_slice(), None)?;
+//! let opened = Blocked::open(&file, None)?; // zero-copy
+//! assert!(loaded == seen && opened == seen);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Which kind?
 //!
 //! | kind | when | costs at 1% |
@@ -58,19 +71,22 @@
 //! | [`Classic`] | every bit counts; other programs' filters | 9.6 bits, up to seven misses |
 //! | [`Scalable`] | nobody knows how many keys will come | 12 to 16 bits |
 //! | [`Windowed`] | only what came lately matters | about 16 bits |
-//! | [`Quotient`] | keys are removed again, counted, or more come than expected; not yet in files | 9.5 bits, one cache miss |
+//! | [`Quotient`] | keys are removed again, counted, or more come than expected | 9.5 bits, one cache miss |
 //! | [`Counting`] | keys are removed again, also in files | 38 bits |
 //! | [`Fuse`] | all keys are known beforehand and never change | 7.9 bits, three misses |
 //! | [`Ribbon`] | as `Fuse`, where every bit counts more than the time to build | 6.75 bits, one or two misses |
 //! | [`Cascade`] | as `Fuse`, and no key of a second list may ever be mistaken | 8.1 bits, against ten times as many |
 //! | [`Sharded`] | as `Blocked`, in pieces for the nodes of a cluster | 9.9 bits, and the odds |
-//! | [`Packet`] | a few bytes in a header, no heap, no `std` | your choice |
+//! | [`Packet`](packet::Packet) | a few bytes in a header, no heap, no `std` | your choice |
 //! | [`Bitmap`] | integers, close together; exact | about a bit for each possible value |
 //!
 //! Several threads write one filter through [`Blocked::into_shared`], or fill a large one in
-//! parts with [`Scatter`]. [`AnyFilter`] is for code that learns the kind at run time, [`format`](mod@format)
-//! saves and opens them (but for `Quotient`, so far), and [`sizing`] tells the size, rate or number of keys beforehand.
+//! parts with [`Partitioner`](concurrent::Partitioner). [`AnyFilter`] is for code that learns the kind at run time, [`format`](mod@format)
+//! saves and opens them, and [`sizing`] tells the size, rate or number of keys beforehand.
 #![cfg_attr(not(feature = "std"), no_std)]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
 
 #[cfg(feature = "std")]
 mod filter;
@@ -79,39 +95,104 @@ pub mod format;
 mod hash;
 #[cfg(feature = "std")]
 mod kernel;
-mod key;
-mod key_encoding;
+pub mod key;
 mod origin;
 // A kind among kinds, but the one that needs no standard library.
 #[path = "filter/packet.rs"]
-mod packet;
-mod scheme;
+pub mod packet;
+pub mod scheme;
 #[cfg(feature = "std")]
 pub mod sizing;
 #[cfg(feature = "std")]
 mod spec;
+mod traits;
 
-#[cfg(feature = "std")]
-pub use filter::{AnyFilter, Kind, Refused};
 #[cfg(feature = "bitmap")]
-pub use filter::{Bitmap, NotAnInteger};
+pub use filter::Bitmap;
+#[cfg(feature = "std")]
+pub use filter::{AnyFilter, Kind, KindSpec, MergeError, Window, stats};
 #[cfg(feature = "std")]
 pub use filter::{
-    Blocked, Classic, ClockJump, Contains, Counting, Fingerprints, Fuse, Insert,
-    MAX_GENERATION_LAYERS, MergeError, Moment, Part, PartHashes, Quotient, QuotientError, Remove,
-    Ribbon, RibbonBuilder, RibbonShard, Scalable, Scatter, Sharded, Shared, SharedBlocked,
-    SharedClassic, Window, Windowed, shard_of,
+    Blocked, Cascade, Classic, Counting, Fuse, Quotient, Ribbon, Scalable, Sharded, Windowed,
 };
-#[cfg(feature = "std")]
-pub use filter::{Cascade, CascadeError, Decider, FirstLayer, Making, Prefer, Stash};
 pub use hash::{Hash, Secret};
-#[cfg(feature = "std")]
-pub use kernel::{Mover, Pages, Vectorize, vectorize};
 pub use key::Key;
-pub use key_encoding::{AnyKey, ByteKeys, KeyOf};
 #[cfg(feature = "std")]
-pub use key_encoding::{EncodedKey, KeyEncoding, KeyMismatch, KeyValue};
-pub use packet::{Packet, PacketError};
-pub use scheme::{Native, Scheme, SchemeId};
+pub use spec::{Spec, SpecError};
+pub use traits::{Contains, Insert, Remove, Unsupported};
+
+/// The exact set of integers: what it cannot hold.
+#[cfg(feature = "bitmap")]
+pub mod bitmap {
+    pub use crate::filter::NotAnInteger;
+}
+
+/// How a [`Cascade`] is made and taken apart.
 #[cfg(feature = "std")]
-pub use spec::{MAX_CAPACITY, MAX_PROBES, MIN_FPR, Spec, SpecError};
+pub mod cascade {
+    pub use crate::filter::{
+        CascadeError, CascadeOptions, DecidedBy, FirstLayer, OnConflict, Stash,
+    };
+}
+
+/// Filters that many threads write.
+///
+/// | | |
+/// |---|---|
+/// | [`SharedBlocked`](concurrent::SharedBlocked), [`SharedClassic`](concurrent::SharedClassic) | any thread inserts at any time, through `&self`: [`Blocked::into_shared`] |
+/// | [`SharedScalable`](concurrent::SharedScalable) | the same, and it grows: [`Scalable::into_shared`] |
+/// | [`Partitioner`](concurrent::Partitioner) | a large build in which every thread has its own part of the array |
+#[cfg(feature = "std")]
+pub mod concurrent {
+    pub use crate::filter::{
+        Partition, PartitionHashes, Partitioner, Shared, SharedBlocked, SharedClassic,
+        SharedScalable,
+    };
+}
+
+/// What kinds of filters can do, for code that goes by it.
+#[cfg(feature = "std")]
+pub mod kind {
+    pub use crate::filter::{BuildMode, Traits};
+}
+
+/// Memory as filters hold it, and how an allocator moves it.
+#[cfg(feature = "std")]
+pub mod mem {
+    pub use crate::kernel::{AlignedBuf, Relocate};
+}
+
+/// What goes with a [`Quotient`] filter.
+#[cfg(feature = "std")]
+pub mod quotient {
+    pub use crate::filter::{Fingerprints, QuotientError};
+}
+
+/// Building a [`Ribbon`] on several threads.
+#[cfg(feature = "std")]
+pub mod ribbon {
+    pub use crate::filter::{RibbonBuilder, RibbonShard};
+}
+
+/// Where a key of a [`Sharded`] filter belongs, for those who keep the shards apart.
+#[cfg(feature = "std")]
+pub mod sharded {
+    pub use crate::filter::shard_of;
+}
+
+/// Plain loops compiled for the machine at hand.
+#[cfg(feature = "std")]
+pub mod simd {
+    pub use crate::kernel::{Vectorize, vectorize};
+}
+
+/// Time in a [`Windowed`] filter: what it is told, and what it refuses.
+#[cfg(feature = "std")]
+pub mod window {
+    pub use crate::filter::{ClockJump, MAX_GENERATION_LAYERS, Moment};
+}
+
+// The examples of the guide are tests.
+#[cfg(all(doctest, feature = "std"))]
+#[doc = include_str!("../docs/RUST.md")]
+struct RustGuide;

@@ -1,15 +1,16 @@
-//! In debug builds only: which scheme made a batch of hashes, so that one given to a filter that
-//! hashes otherwise is caught where it happens. Every answer about it would be wrong, and nothing else
-//! tells: one hash looks like another.
+//! In debug builds only: which scheme made a batch of hashes, so that one given to a filter with
+//! another scheme is caught where it happens. Every answer for it would be wrong, and nothing else
+//! detects it: one hash looks like another.
 //!
-//! A hash keeps no trace of its scheme, and in release builds there is no room for one. So each
-//! thread remembers the first hash of the last few batches it made; batches that were put together in
-//! other ways pass unchecked.
+//! A hash does not store its scheme, and in release builds nothing is recorded. So each thread
+//! remembers the first hash of the last few batches it made; batches that were put together in
+//! other ways are not checked.
 
 use crate::hash::Hash;
 use crate::scheme::Native;
 
-/// Remember that this scheme made these hashes.
+/// Record that this scheme made these hashes.
+#[cfg(feature = "std")]
 #[inline(always)]
 pub(crate) fn note(scheme: &Native, hashes: &[Hash]) {
     #[cfg(all(debug_assertions, feature = "std"))]
@@ -52,7 +53,7 @@ mod made {
         let Some(first) = hashes.first() else { return };
         let other = MADE.with_borrow(|made| {
             let mut by = made.iter().filter(|(hash, _)| hash == first).map(|(_, by)| *by);
-            // Two schemes may agree on a hash: one of them being ours is enough.
+            // Two schemes may agree on a hash: it is enough if one of them is the filter's.
             let one = by.next();
             one.filter(|one| one != scheme && by.all(|by| by != *scheme))
         });
@@ -76,7 +77,7 @@ mod tests {
     use crate::{Blocked, Classic, Counting, Fuse, Hash, Scalable, Secret, Spec};
     use std::panic::catch_unwind;
 
-    /// What it says of hashes that another filter made.
+    /// The message for hashes that another filter made.
     fn said(call: impl Fn(&[Hash]) + std::panic::RefUnwindSafe) -> Option<String> {
         let other = Blocked::new(Spec::new(10, 0.01).unwrap().with_seed(7)).unwrap();
         let hashes = other.hash_batch(&["ada", "eve"]);
@@ -100,12 +101,12 @@ mod tests {
         assert_eq!(said(|hashes| _ = Scalable::new(spec).unwrap().insert_batch(hashes)), want);
         assert_eq!(said(|hashes| _ = Counting::new(spec).unwrap().insert_batch(hashes)), want);
         assert_eq!(said(|hashes| _ = Classic::new(spec).unwrap().insert_batch(hashes)), want);
-        let fuse = || Fuse::from_keys(spec, ["ada"]).unwrap();
+        let fuse = || Fuse::with_spec(spec, ["ada"]).unwrap();
         assert_eq!(said(|hashes| fuse().contains_batch(hashes, &mut vec![])), want);
         let keyed = spec.with_secret(Secret::from_bytes([1; 16]));
         let said_keyed = said(|hashes| _ = Blocked::new(keyed).unwrap().insert_batch(hashes));
         assert!(said_keyed.unwrap().contains("that hashes with a secret"));
-        // Its own, those of an equal scheme, and such as nobody knows.
+        // Its own, those of an equal scheme, and unknown ones.
         let same = spec.with_seed(7);
         assert_eq!(said(|hashes| _ = Blocked::new(same).unwrap().insert_batch(hashes)), None);
         assert_eq!(said(|_| _ = new().insert_batch(&[Hash(1), Hash(2)])), None);

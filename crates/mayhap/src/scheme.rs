@@ -1,17 +1,18 @@
-//! Hash and probe rule under a frozen id: what every file promises.
+//! Hash and probe rule under a frozen id, on which every file depends.
 //!
-//! A filter's bits mean nothing without the rule that turns a key into positions. A [`Scheme`]
-//! is that rule. Ids are written in files, so they are append-only: an id never changes its
-//! meaning, and a better rule gets a new one.
+//! A filter's bits mean nothing without the rule that turns a key into positions. A [`Scheme`] is
+//! that rule. Ids are written in files, so they are append-only: an id never changes its meaning,
+//! and a better rule gets a new one.
 
 #[cfg(feature = "std")]
 use crate::Key;
 use crate::hash::{
-    Hash, Secret, reduce, sip13_128, turned, xxh3_64, xxh3_64_of_eight, xxh3_64_of_nine_to_sixteen,
+    Hash, Secret, flipped_seed, reduce, sip13_128, xxh3_64, xxh3_64_of_eight,
+    xxh3_64_of_nine_to_sixteen,
 };
 #[cfg(feature = "std")]
 use crate::hash::{is_short, xxh3_64_side_by_side};
-use crate::{AnyKey, KeyOf};
+use crate::key::{AnyKey, KeyOf};
 
 /// The frozen number of a scheme.
 ///
@@ -24,12 +25,12 @@ impl SchemeId {
     pub const EXACT: SchemeId = SchemeId(0);
     /// XXH3-64 with a 64-bit seed, and each kind's own probe rule.
     pub const XXH3: SchemeId = SchemeId(1);
-    /// SipHash-1-3-128 under a secret, its halves folded by xor, and each kind's own probe rule.
+    /// SipHash-1-3-128 with a secret, its halves folded by xor, and each kind's own probe rule.
     pub const SIP13: SchemeId = SchemeId(2);
     /// The first id of other programs' schemes.
     pub const FIRST_FOREIGN: SchemeId = SchemeId(256);
 
-    /// The name shown to people.
+    /// The name shown to users.
     pub fn name(self) -> &'static str {
         match self {
             SchemeId::EXACT => "exact",
@@ -42,11 +43,11 @@ impl SchemeId {
 
 /// How key bytes become a hash, and a hash the positions of a [`Classic`](crate::Classic) filter.
 pub trait Scheme {
-    /// What is left of a key after hashing.
+    /// The hash of a key.
     type Hash: Copy;
 
-    /// Which values are keys: [`AnyKey`](crate::AnyKey), or only those that are bytes
-    /// ([`ByteKeys`](crate::ByteKeys)) where another program decides how values become bytes.
+    /// Which values are keys: [`AnyKey`], or only bytes
+    /// ([`ByteKeys`](crate::key::ByteKeys)) where another program decides how values are encoded.
     type Keys: ?Sized;
 
     /// The id written in files.
@@ -59,19 +60,24 @@ pub trait Scheme {
     fn positions(&self, hash: Self::Hash, bits: u64, probes: u32) -> impl Iterator<Item = u64>;
 
     /// How many of an array's bits positions can fall on: all of them, unless the scheme cannot
-    /// reach the last ones, or pads the array. Fill and estimates count these only.
-    fn reach(&self, bits: u64) -> u64 {
+    /// address the last ones, or pads the array. Fill and estimates count only these.
+    fn addressable_bits(&self, bits: u64) -> u64 {
         bits
     }
 
-    /// How often a stranger passes as these bits stand. Probes that may fall anywhere pass as often
-    /// as the array is full; a scheme that keeps a key's probes close together counts by blocks.
+    /// The current false-positive rate. Probes that may fall anywhere hit with the probability that
+    /// a bit is set; a scheme that keeps a key's probes close together counts by blocks.
     #[cfg(feature = "std")]
     fn fpr_now(&self, bytes: &[u8], bits: u64, probes: u32) -> f64 {
-        fill(bytes, self.reach(bits)).powi(probes as i32)
+        fill(bytes, self.addressable_bits(bits)).powi(probes as i32)
     }
 
-    /// Where it can be told, panics in debug builds if another scheme made these hashes.
+    /// The seed, where there is one that may be shown.
+    fn seed(&self) -> Option<u64> {
+        None
+    }
+
+    /// If it can be determined, panics in debug builds if another scheme made these hashes.
     #[doc(hidden)]
     #[inline(always)]
     fn check_origin(&self, _hashes: &[Self::Hash]) {}
@@ -90,14 +96,15 @@ pub trait Scheme {
 #[cfg(feature = "std")]
 pub(crate) fn fill(bytes: &[u8], bits: u64) -> f64 {
     let ones: u64 = bytes.iter().map(|byte| u64::from(byte.count_ones())).sum();
-    // More can be set only where a foreign file sets what nobody reads.
+    // More can be set only where a foreign file sets bits that nobody reads.
     (ones as f64 / bits.max(1) as f64).min(1.0)
 }
 
-/// Our own scheme: seeded and fast, or keyed and safe against chosen keys.
+/// Mayhap's own scheme: seeded and fast, or keyed and safe against chosen keys.
 ///
 /// ```
-/// use mayhap::{Native, Scheme, Secret};
+/// use mayhap::scheme::{Native, Scheme};
+/// use mayhap::Secret;
 /// let fast = Native::seeded(0);
 /// assert_eq!(fast.hash("ada"), fast.hash(b"ada"));
 /// assert_ne!(fast.hash("ada"), Native::seeded(1).hash("ada"));
@@ -108,7 +115,7 @@ pub struct Native(Mode);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// A seed, and what it becomes in keys of eight bytes.
+    /// A seed, and its form for keys of eight bytes.
     Seeded(u64, u64),
     Keyed(Secret),
 }
@@ -122,15 +129,15 @@ impl Default for Native {
 impl Native {
     /// XXH3-64 with this seed.
     pub const fn seeded(seed: u64) -> Native {
-        Native(Mode::Seeded(seed, turned(seed)))
+        Native(Mode::Seeded(seed, flipped_seed(seed)))
     }
 
-    /// SipHash-1-3-128 under this secret.
+    /// SipHash-1-3-128 with this secret.
     pub const fn keyed(secret: Secret) -> Native {
         Native(Mode::Keyed(secret))
     }
 
-    /// Whether a secret is needed to query.
+    /// Whether a secret is needed for lookups.
     pub const fn is_keyed(&self) -> bool {
         matches!(self.0, Mode::Keyed(_))
     }
@@ -151,25 +158,25 @@ impl Native {
         }
     }
 
-    /// Hash many keys: `hashes` is cleared and filled, one hash a key.
+    /// Hash many keys: `hashes` is cleared and filled, one hash per key.
     ///
-    /// The choice between the two modes is made once, not once a key.
+    /// The mode is dispatched once per batch, not once per key.
     #[cfg(feature = "std")]
     pub fn hash_batch<K: Key>(&self, keys: &[K], hashes: &mut Vec<Hash>) {
         hashes.clear();
         match self.0 {
-            // Several at a time where the machine can: half the time of one by one.
-            Mode::Seeded(seed, turned) => {
-                crate::kernel::vectorize(Seeded { keys, seed, turned, hashes });
+            // Several at a time with SIMD: half the time of one by one.
+            Mode::Seeded(seed, flipped_seed) => {
+                crate::kernel::vectorize(Seeded { keys, seed, flipped_seed, hashes });
             }
-            // Several side by side: one waits for itself most of the time.
+            // Several in SIMD lanes: a single one is latency-bound.
             Mode::Keyed(secret) => crate::kernel::sip::hash_batch(keys, &secret, hashes),
         }
         crate::origin::note(self, hashes);
     }
 
-    /// What a file keeps: the seed, or the check of the secret.
-    pub fn fingerprint(&self) -> u64 {
+    /// What a file stores: the seed, or the check value of the secret.
+    pub fn seed_or_key_check(&self) -> u64 {
         match &self.0 {
             Mode::Seeded(seed, _) => *seed,
             Mode::Keyed(secret) => secret.check(),
@@ -180,6 +187,10 @@ impl Native {
 impl Scheme for Native {
     type Hash = Hash;
     type Keys = AnyKey;
+
+    fn seed(&self) -> Option<u64> {
+        Native::seed(self)
+    }
 
     #[inline(always)]
     fn check_origin(&self, hashes: &[Hash]) {
@@ -197,13 +208,13 @@ impl Scheme for Native {
     #[inline(always)]
     fn hash_bytes(&self, bytes: &[u8]) -> Hash {
         match &self.0 {
-            Mode::Seeded(seed, turned) => seeded(bytes, *seed, *turned),
+            Mode::Seeded(seed, flipped_seed) => seeded(bytes, *seed, *flipped_seed),
             Mode::Keyed(secret) => keyed(bytes, secret),
         }
     }
 
     /// A Weyl sequence from the hash, each term mixed once. Plain double hashing (a + i·b) was
-    /// the road not taken: its progressions overlap, and at 0.01% that shows in the rate.
+    /// rejected: its progressions overlap, and at 0.01% that shows in the false-positive rate.
     #[inline]
     fn positions(&self, hash: Hash, bits: u64, probes: u32) -> impl Iterator<Item = u64> {
         (1..=u64::from(probes)).map(move |i| {
@@ -218,7 +229,7 @@ impl Scheme for Native {
 struct Seeded<'a, K> {
     keys: &'a [K],
     seed: u64,
-    turned: u64,
+    flipped_seed: u64,
     hashes: &'a mut Vec<Hash>,
 }
 
@@ -228,9 +239,9 @@ impl<K: Key> crate::kernel::Vectorize for Seeded<'_, K> {
 
     #[inline(always)]
     fn run(self) {
-        let Seeded { keys, seed, turned, hashes } = self;
-        let hash = |key: &K| seeded(key.key_bytes().as_ref(), seed, turned);
-        // Who asks for one short key asks for many; of integers this is known beforehand.
+        let Seeded { keys, seed, flipped_seed, hashes } = self;
+        let hash = |key: &K| seeded(key.key_bytes().as_ref(), seed, flipped_seed);
+        // A batch with one short key usually has many; for integers this is known at compile time.
         let short = keys.first().is_some_and(|key| is_short(key.key_bytes().as_ref()));
         let (groups, rest) = if short { keys.as_chunks() } else { (&[][..], keys) };
         for group in groups {
@@ -243,12 +254,12 @@ impl<K: Key> crate::kernel::Vectorize for Seeded<'_, K> {
     }
 }
 
-/// Eight bytes are an integer more often than not. The length of one is known when compiling, and
-/// this costs nothing.
+/// Eight bytes are usually an integer, whose length is known at compile time: then this check costs
+/// nothing.
 #[inline(always)]
-fn seeded(bytes: &[u8], seed: u64, turned: u64) -> Hash {
+fn seeded(bytes: &[u8], seed: u64, flipped_seed: u64) -> Hash {
     match bytes.try_into() {
-        Ok(eight) => Hash(xxh3_64_of_eight(eight, turned)),
+        Ok(eight) => Hash(xxh3_64_of_eight(eight, flipped_seed)),
         Err(_) => {
             let short = xxh3_64_of_nine_to_sixteen(bytes, seed);
             Hash(short.unwrap_or_else(|| xxh3_64(bytes, seed)))
@@ -256,7 +267,7 @@ fn seeded(bytes: &[u8], seed: u64, turned: u64) -> Hash {
     }
 }
 
-/// Kept out of line, so that the seeded hash can be inlined.
+/// Out of line, so that the seeded hash can be inlined.
 #[inline(never)]
 fn keyed(bytes: &[u8], secret: &Secret) -> Hash {
     let [(first, second)] = sip13_128([bytes], secret);

@@ -1,25 +1,23 @@
-//! What the caller wants, validated once.
+//! The parameters of a filter, validated once.
 
 use crate::hash::Secret;
 use crate::scheme::Native;
 use std::fmt;
 
-/// The most keys a filter may be made for.
-pub const MAX_CAPACITY: u64 = 1 << 48;
-/// The lowest rate that may be asked for.
-pub const MIN_FPR: f64 = 1e-12;
-/// The most probes a key.
-pub const MAX_PROBES: u32 = 64;
+pub(crate) const MAX_CAPACITY: u64 = 1 << 48;
+pub(crate) const MIN_FPR: f64 = 1e-12;
+pub(crate) const MAX_PROBES: u32 = 64;
 
-/// What a filter must be able to hold: how many keys, at which rate, hashed how.
+/// The parameters of a filter: capacity, false-positive rate, and hash.
 ///
-/// Plain data that every kind understands, so a bad number is refused in exactly one place.
+/// Plain data that every kind understands, so an invalid number is rejected in exactly one place.
 ///
 /// ```
 /// use mayhap::{Spec, SpecError};
 /// let spec = Spec::new(1_000_000, 0.01)?.with_seed(42);
 /// assert_eq!(spec.capacity(), 1_000_000);
-/// assert!(matches!(Spec::new(0, 0.01), Err(SpecError::Capacity { got: 0 })));
+/// assert!(matches!(Spec::new(1_000, 1.0), Err(SpecError::Rate { .. })));
+/// assert_eq!(Spec::new(0, 0.01)?.capacity(), 1); // no keys yet: not an error
 /// # Ok::<(), SpecError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,38 +28,47 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// `capacity` keys at a false-positive rate of `fpr`: 0.01 is one in a hundred.
+    /// The most keys a filter may be made for.
+    pub const MAX_CAPACITY: u64 = MAX_CAPACITY;
+    /// The lowest rate that may be asked for.
+    pub const MIN_FPR: f64 = MIN_FPR;
+    /// The most probes per key.
+    pub const MAX_PROBES: u32 = MAX_PROBES;
+
+    /// `capacity` keys at a false-positive rate of `fpr`: 0.01 is one in a hundred. A list that turns
+    /// out to be empty has its filter too: a capacity of 0 is taken as 1.
     pub fn new(capacity: u64, fpr: f64) -> Result<Spec, SpecError> {
-        if capacity == 0 || capacity > MAX_CAPACITY {
+        let capacity = capacity.max(1);
+        if capacity > MAX_CAPACITY {
             return Err(SpecError::Capacity { got: capacity });
         }
-        // Not `<`: a NaN must land here too.
+        // Not `<`: a NaN must be rejected too.
         if !(MIN_FPR..1.0).contains(&fpr) {
             return Err(SpecError::Rate { got: fpr });
         }
-        let floor = crate::sizing::hash_floor(capacity);
+        let floor = crate::sizing::collision_rate(capacity);
         if fpr < 2.0 * floor {
             return Err(SpecError::BelowHash { got: fpr, floor });
         }
         Ok(Spec { capacity, fpr, scheme: Native::default() })
     }
 
-    /// What a filter that already exists was made for, whatever it was.
+    /// The parameters of an existing filter, whatever they are.
     pub(crate) fn unchecked(capacity: u64, fpr: f64, scheme: Native) -> Spec {
         Spec { capacity, fpr, scheme }
     }
 
     /// Hash with XXH3-64 under this seed. The default is seed 0.
     ///
-    /// For integer keys, and any others of exactly eight bytes, a seed is no more than an
-    /// exclusive or of the key: under another seed, the hash of `k` is that of some other integer
-    /// under this one. So two filters over all integers of a range are as likely to err with
-    /// different seeds as with one, but a set of keys chosen to collide under one seed can be
-    /// moved to any other. The rule is frozen, since files depend on it. Against callers who choose
-    /// their keys use [`with_secret`](Spec::with_secret).
+    /// For integer keys, and any others of exactly eight bytes, a seed is only an exclusive or with
+    /// the key: with another seed, the hash of `k` is that of some other integer with this one. So
+    /// two filters over all integers of a range are as likely to have false positives with
+    /// different seeds as with one, but a set of keys chosen to collide with one seed can be moved
+    /// to any other. The rule is frozen, since files depend on it. Against callers who choose their
+    /// keys use [`with_secret`](Spec::with_secret).
     ///
     /// ```
-    /// use mayhap::{Native, Scheme};
+    /// use mayhap::scheme::{Native, Scheme};
     /// let [a, b] = [Native::seeded(0), Native::seeded(7)];
     /// let moved = |key: u64| key ^ 0x0000_0039_0700_0000; // what the two seeds differ by
     /// assert!((0..1000).all(|key| b.hash(key) == a.hash(moved(key))));
@@ -70,7 +77,7 @@ impl Spec {
         Spec { scheme: Native::seeded(seed), ..self }
     }
 
-    /// Hash with SipHash under a secret: safe against callers who choose their keys.
+    /// Hash with SipHash and a secret: safe against callers who choose their keys.
     pub fn with_secret(self, secret: Secret) -> Spec {
         Spec { scheme: Native::keyed(secret), ..self }
     }
@@ -80,7 +87,7 @@ impl Spec {
         Spec { scheme, ..self }
     }
 
-    /// How many keys the rate must hold for.
+    /// The number of keys the false-positive rate must hold for.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -90,9 +97,9 @@ impl Spec {
         self.fpr
     }
 
-    /// What the bits must achieve, so that together with colliding hashes the rate is met.
+    /// The rate left for the bits, so that together with hash collisions the target is met.
     pub(crate) fn fpr_of_bits(&self) -> f64 {
-        self.fpr - crate::sizing::hash_floor(self.capacity)
+        self.fpr - crate::sizing::collision_rate(self.capacity)
     }
 
     /// How keys are hashed.
@@ -107,30 +114,30 @@ impl Spec {
     }
 }
 
-/// Why no filter can be made to this wish.
+/// Why no filter can have these parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SpecError {
-    /// A capacity of nothing, or beyond 2⁴⁸ keys.
+    /// A capacity of zero, or more than 2⁴⁸ keys.
     Capacity {
-        /// The capacity asked for.
+        /// The capacity given.
         got: u64,
     },
-    /// A rate that is not a number between 1e-12 and 1.
+    /// A false-positive rate that is not a number between 1e-12 and 1.
     Rate {
-        /// The rate asked for.
+        /// The rate given.
         got: f64,
     },
-    /// So many keys that 64-bit hashes collide more often than the rate allows.
+    /// So many keys that 64-bit hashes collide more often than the false-positive rate allows.
     BelowHash {
-        /// The rate asked for.
+        /// The rate given.
         got: f64,
-        /// How often a foreign key has the hash of one of so many keys.
+        /// The probability that an absent key has the same hash as one of that many keys.
         floor: f64,
     },
-    /// A rate below 2⁻³², for a kind whose fingerprints end at 32 bits.
+    /// A false-positive rate below 2⁻³², for a kind with fingerprints of at most 32 bits.
     Width {
-        /// The rate asked for.
+        /// The rate given.
         got: f64,
     },
     /// Two passes over the same keys gave different ones.
@@ -142,39 +149,46 @@ pub enum SpecError {
     },
     /// More or fewer than 1 to 64 probes.
     Probes {
-        /// The probes asked for.
+        /// The probes given.
         got: u32,
     },
     /// A growth factor below 2 or above 1024.
     Growth {
-        /// The factor asked for.
+        /// The factor given.
         got: u32,
     },
     /// A layout that no quotient filter can have.
     Range {
-        /// The range of fingerprints asked for.
+        /// The range of fingerprints given.
         range: u64,
-        /// The remainder bits asked for.
+        /// The remainder bits given.
         remainder_bits: u32,
     },
-    /// No pieces, or more than 4096.
+    /// No shards, or more than 4096.
     Shards {
-        /// The pieces asked for.
+        /// The shards given.
         got: u32,
     },
     /// A window of no generations, more than 1024, or one that spans no time.
     Window {
-        /// The generations asked for.
+        /// The generations given.
         generations: u32,
         /// The time the window spans, in the caller's ticks; 0 for a window of keys.
         span: u64,
     },
-    /// The rate cannot be had in so little memory, whatever the layout.
+    /// The kind cannot be planned, or made in this way.
+    Kind {
+        /// The kind.
+        kind: crate::Kind,
+        /// What it cannot do, and what to do instead.
+        what: &'static str,
+    },
+    /// The false-positive rate cannot be reached in so little memory, whatever the layout.
     TooSmall {
-        /// The memory offered.
+        /// The memory given.
         bytes: u64,
     },
-    /// The system has no such memory to give.
+    /// The allocation failed.
     Memory {
         /// The memory needed.
         bytes: u64,
@@ -188,7 +202,10 @@ impl fmt::Display for SpecError {
                 write!(f, "capacity of {got} keys: it must lie between 1 and 2^48")
             }
             SpecError::Rate { got } => {
-                write!(f, "false-positive rate of {got}: it must lie between 1e-12 and 1")
+                write!(
+                    f,
+                    "false-positive rate of {got}: it must be at least 1e-12 and below 1; 0.01 is one in a hundred"
+                )
             }
             SpecError::BelowHash { got, floor } => write!(
                 f,
@@ -203,7 +220,7 @@ impl fmt::Display for SpecError {
                 "keys changed between passes: {first} in the first, {later} in a later one (or as many others); every pass must give the same keys"
             ),
             SpecError::Probes { got } => {
-                write!(f, "{got} probes a key: there must be 1 to {MAX_PROBES}")
+                write!(f, "{got} probes per key: there must be 1 to {MAX_PROBES}")
             }
             SpecError::Growth { got } => {
                 write!(f, "growth factor of {got}: it must lie between 2 and 1024")
@@ -223,6 +240,7 @@ impl fmt::Display for SpecError {
                 f,
                 "window of {generations} generations over {span} ticks: there must be 1 to 1024, each at least one tick"
             ),
+            SpecError::Kind { kind, what } => write!(f, "a {kind} filter {what}"),
             SpecError::TooSmall { bytes } => {
                 write!(f, "{bytes} bytes of memory: too little for any useful rate")
             }
@@ -245,7 +263,7 @@ mod tests {
             let error = Spec::new(10, fpr).unwrap_err();
             assert!(matches!(error, SpecError::Rate { .. }), "{fpr}: {error}");
         }
-        for capacity in [0, MAX_CAPACITY + 1, u64::MAX] {
+        for capacity in [MAX_CAPACITY + 1, u64::MAX] {
             assert_eq!(Spec::new(capacity, 0.5), Err(SpecError::Capacity { got: capacity }));
         }
         assert!(matches!(Spec::new(MAX_CAPACITY, 1e-12), Err(SpecError::BelowHash { .. })));
@@ -255,6 +273,9 @@ mod tests {
     #[test]
     fn messages_say_what_is_allowed() {
         let said = Spec::new(5, 2.0).unwrap_err().to_string();
-        assert_eq!(said, "false-positive rate of 2: it must lie between 1e-12 and 1");
+        assert_eq!(
+            said,
+            "false-positive rate of 2: it must be at least 1e-12 and below 1; 0.01 is one in a hundred"
+        );
     }
 }

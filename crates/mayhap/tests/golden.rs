@@ -2,10 +2,13 @@
 //! and write them again byte for byte. A round trip would notice neither a changed hash nor a
 //! changed bit order; these do.
 
-use mayhap::format::{self, Notes};
+use mayhap::cascade::CascadeOptions;
+use mayhap::format::{self, Metadata};
+use mayhap::scheme::Scheme;
+use mayhap::window::Moment;
 use mayhap::{
-    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Hash, Kind, Making, Moment, Ribbon,
-    Scalable, Scheme, Secret, Sharded, Spec, Window, Windowed,
+    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Hash, Kind, Quotient, Ribbon, Scalable,
+    Secret, Sharded, Spec, Window, Windowed,
 };
 use std::path::PathBuf;
 
@@ -22,9 +25,9 @@ fn members() -> (impl Iterator<Item = u64>, [&'static str; 4]) {
     (0..1000u64, ["", "ada", "naïve", "https://example.org/?q=1"])
 }
 
-fn notes() -> Notes {
-    let notes = Notes::new().with_created(NOON).with_normaliser("lower").unwrap();
-    notes.with("made by", "tests/golden.rs").unwrap().with("règle", "é = 1").unwrap()
+fn metadata() -> Metadata {
+    let metadata = Metadata::new().with_created(NOON).with_normalizer("lower").unwrap();
+    metadata.with("made by", "tests/golden.rs").unwrap().with("règle", "é = 1").unwrap()
 }
 
 /// Every file by name, made anew.
@@ -67,19 +70,36 @@ fn made_now() -> Vec<(&'static str, AnyFilter, Option<Secret>)> {
     }
     let all = members().0.map(u64::to_le_bytes).map(Vec::from);
     let all: Vec<_> = all.chain(members().1.map(Vec::from)).collect();
-    files.push(("fuse", Fuse::from_keys(spec, &all).unwrap().into(), None));
-    files.push(("ribbon", Ribbon::from_keys(spec, &all).unwrap().into(), None));
-    files.push(("ribbon-tight", Ribbon::from_keys(tight, &all).unwrap().into(), None));
-    files.push(("ribbon-keyed", Ribbon::from_keys(keyed, &all).unwrap().into(), Some(secret())));
+    files.push(("fuse", Fuse::with_spec(spec, &all).unwrap().into(), None));
+    files.push(("ribbon", Ribbon::with_spec(spec, &all).unwrap().into(), None));
+    files.push(("ribbon-tight", Ribbon::with_spec(tight, &all).unwrap().into(), None));
+    files.push(("ribbon-keyed", Ribbon::with_spec(keyed, &all).unwrap().into(), Some(secret())));
     // Large layers of two strips, and bumped keys.
     let many = (1_000..20_000u64).map(u64::to_le_bytes).map(Vec::from).chain(all.iter().cloned());
-    files.push(("ribbon-many", Ribbon::from_keys(spec, many).unwrap().into(), None));
+    files.push(("ribbon-many", Ribbon::with_spec(spec, many).unwrap().into(), None));
+    files.push(("quotient", Quotient::from_keys(spec, &all).unwrap().into(), None));
+    files.push(("quotient-tight", Quotient::from_keys(tight, &all).unwrap().into(), None));
+    let of_keyed = Quotient::from_keys(keyed, &all).unwrap();
+    files.push(("quotient-keyed", of_keyed.into(), Some(secret())));
+    // Made for 100 keys and two doublings, grown further; copies in a side table.
+    let mut grown = Quotient::with_growth(Spec::new(100, 0.01).unwrap().with_seed(42), 2).unwrap();
+    all.iter().for_each(|key| _ = grown.insert(key));
+    (0..40u64).for_each(|key| (0..key).for_each(|_| _ = grown.insert(key)));
+    files.push(("quotient-grown", grown.into(), None));
+    // Past its capacity, so that lines spill far; changed since, and must not grow.
+    let mut full = Quotient::new(Spec::new(930, 0.001).unwrap().with_seed(42)).unwrap();
+    full.set_auto_grow(false);
+    (5000..5100u64).for_each(|key| _ = full.insert(key));
+    all.iter().for_each(|key| _ = full.insert(key));
+    assert!((5000..5100u64).all(|key| full.remove(key)));
+    files.push(("quotient-full", full.into(), None));
     // All but ten integers are in the lists, those in the stash; and some of the excluded ones.
     let hashes = |keys: &[Vec<u8>]| keys.iter().map(|key| spec.scheme().hash(key)).collect();
     let excluded = || -> Vec<Hash> { (1000..5000u64).map(|key| spec.scheme().hash(key)).collect() };
-    for (name, making) in
-        [("cascade", Making::default()), ("cascade-blocked", Making::default().with_blocked())]
-    {
+    for (name, making) in [
+        ("cascade", CascadeOptions::default()),
+        ("cascade-blocked", CascadeOptions::default().with_blocked()),
+    ] {
         let mut filter =
             Cascade::from_hashes(spec, making, hashes(&all[10..]), excluded()).unwrap();
         if name == "cascade" {
@@ -106,7 +126,7 @@ fn old_files_open_for_ever() {
     for (name, made_now, secret) in made_now() {
         let file = std::fs::read(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         let header = format::verify(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(header.notes, notes(), "{name}");
+        assert_eq!(header.metadata, metadata(), "{name}");
         let opened = AnyFilter::open(file.as_slice(), secret).unwrap();
         let decoded = AnyFilter::decode(&file, secret).unwrap();
         let forgotten = if name == "windowed-even" { 1000 - 800 } else { 0 };
@@ -117,8 +137,8 @@ fn old_files_open_for_ever() {
         assert!(texts.iter().all(|key| opened.contains(key) && decoded.contains(key)), "{name}");
         let mut others = 1000..9000u64;
         assert!(others.all(|key| decoded.contains(key) == opened.contains(key)), "{name}");
-        assert!(opened.encode(&header.notes) == file, "{name} is written differently");
-        assert!(decoded.encode(&header.notes) == file, "{name} is written differently");
+        assert!(opened.encode(&header.metadata) == file, "{name} is written differently");
+        assert!(decoded.encode(&header.metadata) == file, "{name} is written differently");
         if header.kind == Kind::Cascade {
             let mut excluded = 1000..5000u64;
             assert!(!excluded.any(|key| opened.contains(key) || decoded.contains(key)), "{name}");
@@ -128,7 +148,7 @@ fn old_files_open_for_ever() {
         // counts is how they are read.
         let placed = matches!(header.kind, Kind::Fuse | Kind::Ribbon | Kind::Cascade)
             || name == "windowed-time";
-        let same = placed || made_now.encode(&notes()) == file;
+        let same = placed || made_now.encode(&metadata()) == file;
         assert!(same, "{name} is made differently");
     }
 }
@@ -143,6 +163,6 @@ fn write_the_files() {
             continue;
         }
         std::fs::create_dir_all(path(name).parent().unwrap()).unwrap();
-        std::fs::write(path(name), filter.encode(&notes())).unwrap();
+        std::fs::write(path(name), filter.encode(&metadata())).unwrap();
     }
 }

@@ -1,10 +1,13 @@
 //! What every kind promises, whatever it is: a key that went in is found, also in a filter that
 //! is far too full, also after it was saved and opened again.
 
-use mayhap::format::{Notes, verify};
+use mayhap::cascade::{CascadeOptions, FirstLayer};
+use mayhap::format::{Metadata, verify};
+use mayhap::scheme::Scheme;
+use mayhap::window::Moment;
 use mayhap::{
-    AnyFilter, Blocked, Cascade, Classic, Counting, FirstLayer, Fuse, Hash, Kind, Making, Moment,
-    Scalable, Scheme, Secret, Sharded, Spec, SpecError, Window, Windowed,
+    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Hash, Kind, Scalable, Secret, Sharded,
+    Spec, SpecError, Window, Windowed,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -44,22 +47,22 @@ proptest! {
                 filter.insert_at(key, Moment::ticks(7))?;
             }
         }
-        filters.push(Fuse::from_keys(spec, &keys)?.into());
+        filters.push(Fuse::with_spec(spec, &keys)?.into());
         let others = (0..300u64).map(u64::to_be_bytes).filter(|key| !keys.contains(&key.to_vec()));
-        filters.push(Cascade::from_keys(spec, &keys, others)?.into());
+        filters.push(Cascade::with_options(spec, Default::default(), &keys, others)?.into());
         for filter in filters {
             prop_assert!(keys.iter().all(|key| filter.contains_at(key, Moment::ticks(7))), "{}", filter.kind());
-            let file = filter.encode(&Notes::new());
+            let file = filter.encode(&Metadata::new());
             prop_assert_eq!(verify(&file)?.keys, filter.keys());
             let opened = AnyFilter::open(&file, secret)?;
             prop_assert!(keys.iter().all(|key| opened.contains_at(key, Moment::ticks(7))), "{}", filter.kind());
             let decoded = AnyFilter::decode(&file, secret)?;
-            prop_assert_eq!(&decoded.encode(&Notes::new()), &file);
-            // Strangers get the same answers, right or wrong.
-            for stranger in 0..500u64 {
-                let want = filter.contains_at(stranger, Moment::ticks(7));
-                prop_assert_eq!(opened.contains_at(stranger, Moment::ticks(7)), want);
-                prop_assert_eq!(decoded.contains_at(stranger, Moment::ticks(7)), want);
+            prop_assert_eq!(&decoded.encode(&Metadata::new()), &file);
+            // Absent keys get the same answers, false positives included.
+            for absent_key in 0..500u64 {
+                let want = filter.contains_at(absent_key, Moment::ticks(7));
+                prop_assert_eq!(opened.contains_at(absent_key, Moment::ticks(7)), want);
+                prop_assert_eq!(decoded.contains_at(absent_key, Moment::ticks(7)), want);
             }
         }
     }
@@ -134,7 +137,7 @@ fn flips_in_a_large_file_are_found() -> Result<(), Box<dyn std::error::Error>> {
     let (keys, flips) = if soaking() { (80_000_000, 2_000) } else { (800_000, 500) };
     let mut filter = Blocked::new(Spec::new(keys, 0.01)?)?;
     (0..100_000u64).for_each(|key| _ = filter.insert(key));
-    let mut file = filter.encode(&Notes::new());
+    let mut file = filter.encode(&Metadata::new());
     verify(&file)?;
     let mut state = 1u64;
     for _ in 0..flips {
@@ -161,7 +164,7 @@ fn huge_filters_find_every_key() -> Result<(), SpecError> {
         let batch: Vec<u64> = (first..keys.min(first + 8192)).collect();
         blocked.scheme().hash_batch(&batch, &mut hashes);
         blocked.insert_batch(&hashes);
-        highest = highest.max(hashes.iter().map(|hash| hash.0).max().unwrap_or(0));
+        highest = highest.max(hashes.iter().map(|hash| hash.to_u64()).max().unwrap_or(0));
     }
     for first in (0..keys).step_by(8192) {
         let batch: Vec<u64> = (first..keys.min(first + 8192)).collect();
@@ -182,7 +185,7 @@ fn huge_filters_find_every_key() -> Result<(), SpecError> {
 fn a_cascade_is_exact_on_both_lists() -> Result<(), Box<dyn std::error::Error>> {
     let (included, excluded) =
         if soaking() { (1_000_000, 10_000_000) } else { (100_000, 1_000_000) };
-    for making in [Making::default(), Making::default().with_blocked()] {
+    for making in [CascadeOptions::default(), CascadeOptions::default().with_blocked()] {
         let spec = Spec::new(included, 0.01)?;
         let hashes = |first: u64, count: u64| -> Vec<Hash> {
             (first..first + count).map(|key| spec.scheme().hash(key)).collect()
@@ -194,7 +197,7 @@ fn a_cascade_is_exact_on_both_lists() -> Result<(), Box<dyn std::error::Error>> 
             |each| include.chunks(10_000).for_each(each),
             |each| exclude.chunks(10_000).for_each(each),
         )?;
-        let file = filter.encode(&Notes::new());
+        let file = filter.encode(&Metadata::new());
         let opened = Cascade::open(&file[..], None)?;
         let mut answers = Vec::new();
         opened.contains_batch(&include, &mut answers);
@@ -205,7 +208,7 @@ fn a_cascade_is_exact_on_both_lists() -> Result<(), Box<dyn std::error::Error>> 
         let bound = mayhap::sizing::cascade_bound(included, excluded, filter.fpr_now());
         let bits = filter.bytes() as f64 * 8.0 / included as f64;
         let is_fuse = matches!(filter.first(), FirstLayer::Fuse(_));
-        assert!(bits < if is_fuse { 1.19 } else { 1.55 } * bound, "{bits} bits a key of {bound}");
+        assert!(bits < if is_fuse { 1.19 } else { 1.55 } * bound, "{bits} bits per key of {bound}");
     }
     Ok(())
 }

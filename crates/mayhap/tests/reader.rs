@@ -60,6 +60,9 @@ impl File {
         if self.number(10, 2) == 8 {
             return self.cascade(hash);
         }
+        if self.number(10, 2) == 11 {
+            return self.quotient(hash) > 0;
+        }
         if self.number(10, 2) == 9 {
             let (arrays, params) = (self.arrays(), self.params());
             assert_eq!((params[0], params[1]), (1, arrays.len() as u64));
@@ -135,8 +138,49 @@ impl File {
             let bit = |i| u64::from(self.bit(array, 8 * offset + slot * width + i)) << i;
             (0..width).map(bit).sum::<u64>()
         };
-        let fingerprint = low >> 32 & ((1 << width) - 1);
-        slots.map(slot).iter().fold(0, |xor, slot| xor ^ slot) == fingerprint
+        let seed_or_key_check = low >> 32 & ((1 << width) - 1);
+        slots.map(slot).iter().fold(0, |xor, slot| xor ^ slot) == seed_or_key_check
+    }
+
+    /// How many copies there are.
+    fn quotient(&self, hash: u64) -> u64 {
+        let arrays = self.arrays();
+        let lines = &arrays[0];
+        let &[range, r] = &lines.params[..] else { panic!("{:?}", lines.params) };
+        let slots = (50_300 / (100 * r + 182)).min(63);
+        let homes = 64.min(119 - slots).min(503 - slots * (r + 1)).min(slots * 5 / 4);
+        let all_homes = ((range - 1) >> r) + 1;
+        assert_eq!(lines.bytes as u64, 64 * (all_homes.div_ceil(homes) + 256 / slots + 2));
+        let seed_or_key_check = high(hash, range);
+        let (home, remainder) = (seed_or_key_check >> r, seed_or_key_check & ((1 << r) - 1));
+        let (line, q) = (home / homes, home % homes);
+        let bit = |line: u64, at: u64| self.bit(lines, 512 * line + at);
+        let mut copies = 0;
+        if bit(line, 503 - homes + q) {
+            let mut runs = (0..q).filter(|q| bit(line, 503 - homes + q)).count();
+            let mut slot = (0..8).map(|i| u64::from(bit(line, 504 + i)) << i).sum::<u64>();
+            loop {
+                let (at, s) = (line + slot / slots, slot % slots);
+                let held = (0..r).map(|i| u64::from(bit(at, s * r + i)) << i).sum::<u64>();
+                copies += u64::from(runs == 0 && held == remainder);
+                slot += 1;
+                if bit(at, 503 - homes - slots + s) {
+                    match runs {
+                        0 => break,
+                        _ => runs -= 1,
+                    }
+                }
+            }
+        }
+        if bit(line, 503) {
+            let side = &arrays[1];
+            for at in (side.at..side.at + side.bytes).step_by(16) {
+                if self.number(at, 8) == seed_or_key_check {
+                    copies += self.number(at + 8, 8);
+                }
+            }
+        }
+        copies
     }
 
     fn ribbon(&self, array: &Array, hash: u64) -> bool {
@@ -149,7 +193,7 @@ impl File {
         }
         let s = (seed + 1).wrapping_mul(0x9e3779b97f4a7c15);
         let coefficients = fold(hash ^ s, 0x8ebc6af09c88c6e3) | 1;
-        let fingerprint = (hash ^ s).wrapping_mul(0x8ebc6af09c88c6e3) >> 32;
+        let seed_or_key_check = (hash ^ s).wrapping_mul(0x8ebc6af09c88c6e3) >> 32;
         for layer in 0..layers {
             let stated = self.number(record + 16 + 4 * layer as usize, 4);
             let (starts, flag) = (stated & 0x7fff_ffff, stated >> 31 == 1);
@@ -180,7 +224,7 @@ impl File {
             };
             return (0..columns).all(|column| {
                 let selected = (0..64).filter(|i| coefficients >> i & 1 == 1);
-                selected.fold(0, |sum, i| sum ^ slot(i, column)) == fingerprint >> column & 1
+                selected.fold(0, |sum, i| sum ^ slot(i, column)) == seed_or_key_check >> column & 1
             });
         }
         false
@@ -207,9 +251,9 @@ fn fold(a: u64, b: u64) -> u64 {
 #[test]
 fn a_reader_made_from_the_description_agrees_on_many_shards() {
     let spec = mayhap::Spec::new(1, 0.3).unwrap();
-    let built = mayhap::Ribbon::from_keys(spec, 0..1_100_000u64).unwrap();
+    let built = mayhap::Ribbon::with_spec(spec, 0..1_100_000u64).unwrap();
     assert_eq!(built.shards(), 2);
-    let file = File(built.encode(&mayhap::format::Notes::new()));
+    let file = File(built.encode(&mayhap::format::Metadata::new()));
     for key in (0..2_200_000u64).step_by(37) {
         assert_eq!(file.contains(&key.to_le_bytes()), built.contains(key), "{key}");
     }
@@ -228,6 +272,10 @@ fn a_reader_made_from_the_description_agrees() {
         "ribbon",
         "ribbon-tight",
         "ribbon-many",
+        "quotient",
+        "quotient-tight",
+        "quotient-grown",
+        "quotient-full",
     ]) {
         let theirs = File::read(name);
         let ours = AnyFilter::open(&theirs.0[..], None::<Secret>).unwrap();
@@ -235,6 +283,10 @@ fn a_reader_made_from_the_description_agrees() {
         for key in 0..40_000u64 {
             let answer = theirs.contains(&key.to_le_bytes());
             assert_eq!(answer, ours.contains(key), "{name}: {key}");
+            if let AnyFilter::Quotient(ours) = &ours {
+                let hash = ours.hash(key);
+                assert_eq!(theirs.quotient(hash.to_u64()), ours.count_hash(hash), "{name}: {key}");
+            }
             wrong += u32::from(answer && key >= if name == "ribbon-many" { 20_000 } else { 1_000 });
         }
         assert!(wrong > 0 || name.ends_with("tight"), "{name}: wrong answers to agree on");

@@ -38,20 +38,6 @@ pub fn plural(number: u64, thing: &str) -> String {
     format!("{} {thing}{ending}", grouped(number))
 }
 
-/// How many keys the bits of a filter tell of. Where every bit is set they tell nothing, and no
-/// number can be given.
-pub fn estimated(keys: u64) -> String {
-    match known_estimate(keys) {
-        Some(keys) => grouped(keys),
-        None => "any number".to_owned(),
-    }
-}
-
-/// The estimate, where there is one.
-pub fn known_estimate(keys: u64) -> Option<u64> {
-    (keys < u64::MAX).then_some(keys)
-}
-
 /// 404123456 as `404M`: three digits and a unit, as they can be typed in again.
 pub fn rounded(number: u64) -> String {
     let steps = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
@@ -93,10 +79,9 @@ mod tests {
     }
 
     #[test]
-    fn one_thing_is_singular_and_a_full_filter_tells_no_number() {
+    fn one_thing_is_singular() {
         let written = [0, 1, 2, 1_000].map(|number| plural(number, "line"));
         assert_eq!(written, ["0 lines", "1 line", "2 lines", "1,000 lines"]);
-        assert_eq!([7, u64::MAX].map(estimated), ["7", "any number"]);
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// A span as `1.2 ms`, `3.4 s`, `5 min 20 s`, `2 h`, `7 d`.
-pub fn spoken(span: Duration) -> String {
+pub fn human_duration(span: Duration) -> String {
     let seconds = span.as_secs_f64();
     if seconds < 1e-3 {
         return format!("{:.1} µs", seconds * 1e6);
@@ -87,6 +87,6 @@ mod tests {
     #[test]
     fn times_are_spoken() {
         let spans = [0.0123, 3.44, 320.0, 7200.0, 604_800.0].map(Duration::from_secs_f64);
-        assert_eq!(spans.map(spoken), ["12.3 ms", "3.4 s", "5 min 20 s", "2 h", "7 d"]);
+        assert_eq!(spans.map(human_duration), ["12.3 ms", "3.4 s", "5 min 20 s", "2 h", "7 d"]);
     }
 }

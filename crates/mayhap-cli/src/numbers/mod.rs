@@ -5,8 +5,8 @@ mod duration;
 mod rate;
 mod size;
 
-pub use count::{count, estimated, grouped, known_estimate, plural, rounded};
-pub use duration::{duration, spoken};
+pub use count::{count, grouped, plural, rounded};
+pub use duration::{duration, human_duration};
 pub use rate::{percent, rate, rate_flag};
 pub use size::{bytes, size, size_flag};
 

@@ -19,7 +19,7 @@ pub fn rate(text: &str) -> Result<f64, String> {
             _ => return Err(wrong()),
         }
     };
-    if (mayhap::MIN_FPR..1.0).contains(&value) {
+    if (mayhap::Spec::MIN_FPR..1.0).contains(&value) {
         return Ok(value);
     }
     // Whoever types a number from 1 to 100 most likely means percent.

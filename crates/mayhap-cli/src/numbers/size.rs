@@ -2,6 +2,8 @@
 
 use super::{split_unit, whole};
 
+pub use mayhap_store::budget::human_bytes as bytes;
+
 /// Read a number of bytes. `MB` and `M` are powers of 1000, `MiB` of 1024.
 pub fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is no size: write 64MiB, 500MB or 2GB");
@@ -18,19 +20,6 @@ pub fn size(text: &str) -> Result<u64, String> {
     let power = power.ok_or_else(wrong)?;
     // Half a byte of 1.3 MiB is nobody's concern.
     whole((number * f64::powi(base, power as i32)).floor()).ok_or_else(wrong)
-}
-
-/// Bytes as `2.4 GB`: three digits, in powers of 1000, as disks and the web count.
-pub fn bytes(bytes: u64) -> String {
-    let steps = [(1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
-    let value = bytes as f64;
-    // 999,999 is 1.00 MB and not 1000 kB.
-    let Some((scale, unit)) = steps.into_iter().find(|(scale, _)| value >= scale * 0.9995) else {
-        return format!("{bytes} B");
-    };
-    let scaled = value / scale;
-    let digits = if scaled < 9.995 { 2 } else { usize::from(scaled < 99.95) };
-    format!("{scaled:.digits$} {unit}")
 }
 
 /// Bytes as a flag takes them, to the last one: `500MB`, `64MiB`, `1234B`.

@@ -1,14 +1,33 @@
 //! `mayhap add FILE [INPUT…]`.
 
-use crate::change::Change;
-use crate::exit::{Exit, refuse};
-use crate::fill::{Filled, fill};
-use crate::foreign::{self, FormatArgs};
+use crate::budget::MaxMemory;
+use crate::exit::Exit;
+use crate::filter_args::{FormatArgs, KeyFile, in_file, warn_of_clock_jump, with_key_type};
 use crate::globals::Globals;
-use crate::keys::KeyArgs;
-use crate::{stash, usage};
+use crate::key_args::{KeyArgs, reading};
+use crate::manual;
+use crate::paths;
+use crate::progress::Progress;
+use crate::show::Change;
+use crate::signals::stop_on_signal;
+use crate::usage;
+use crate::wait::Wait;
 use clap::Args;
-use mayhap::{Cascade, Hash, Kind};
+use mayhap_store::{Edit, Verify};
+use std::path::PathBuf;
+use std::time::Instant;
+
+const MANUAL: &str = "\
+EXAMPLES:
+  mayhap add seen.may today.txt
+  crawl | mayhap add seen.may --wait=10s -     wait for another writer to end
+  mayhap add guava.bin --key-type i64 ids.txt  another program's filter
+
+EXIT STATUS:
+  0    all keys are in
+  2    an error, told on standard error, and the file is as it was; or with --strict, the filter is
+       overfull (the keys are in)
+  130  interrupted by a signal: the file is as it was";
 
 /// Add keys to a filter.
 ///
@@ -16,9 +35,20 @@ use mayhap::{Cascade, Hash, Kind};
 /// as it was. One writer at a time: a second one is told who writes, or waits with --wait. If
 /// more keys come than there is room for, all are kept, the rate climbs, and a warning says so.
 #[derive(Args)]
+#[command(after_long_help = manual::page(MANUAL, manual::FILTER_FILES))]
 pub struct Add {
+    /// The filter to change
+    #[arg(value_name = "FILE", value_parser = paths::file())]
+    path: PathBuf,
+
     #[command(flatten)]
-    change: Change,
+    wait: Wait,
+
+    #[command(flatten)]
+    key_file: KeyFile,
+
+    #[command(flatten)]
+    max_memory: MaxMemory,
 
     /// Exit with 2 if the filter is overfull; the keys are added all the same
     #[arg(long)]
@@ -39,36 +69,32 @@ pub struct Add {
 impl Add {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("add")) };
-        let (strict, path) = (self.strict, &self.change.path);
-        let mut lock = self.change.lock()?;
-        let mapped = self.change.map(&lock)?;
-        let foreign = (&self.format, &self.keys, inputs.as_slice());
-        if let Some(exit) = foreign::add(&mut lock, mapped, foreign, strict, globals)? {
-            return Ok(exit);
-        }
-        self.change.run_locked(
-            lock,
-            "added to",
-            &self.keys,
-            inputs,
-            strict,
-            globals,
-            |filter, reading, memory| {
-                let add = |filter: &mut Cascade, hashes: &[Hash]| filter.stash_add_batch(hashes);
-                let filter = match stash::record(filter, self.stash, path, reading, memory, add)? {
-                    Ok((changed, _)) => return Ok(changed),
-                    Err(filter) => filter,
-                };
-                // What cannot be added to says so before anything is read.
-                if filter.kind() == Kind::Fuse {
-                    return Err(refuse(
-                        format!("{}: a fuse filter is made once, of all its keys", path.display()),
-                        "build it anew from all lists, or with --kind blocked to add to it",
-                    ));
-                }
-                let Filled { filter, tally, no_integers } = fill(filter, reading, memory)?;
-                Ok((filter, tally, no_integers, None))
-            },
-        )
+        let start = Instant::now();
+        let options = self.format.options(&self.key_file, Verify::All);
+        let options = with_key_type(options, self.keys.request()?.key_type);
+        let mut edit = Edit::open(&self.path, self.wait.timeout(), &options)?;
+        warn_of_clock_jump(&edit.filter);
+        let rules = self.keys.rules_for(&edit.filter)?;
+        let reading = reading(inputs, &rules, globals);
+        stop_on_signal(reading.progress());
+        let progress = Progress::of(reading.progress(), "add", false, globals);
+        let budget = self.max_memory.budget();
+        let filled = match self.stash {
+            true => edit.filter.stash_add(&reading, budget),
+            false => edit.filter.fill(&reading, budget),
+        };
+        drop(progress);
+        let filled = filled.map_err(|error| in_file(&self.path, error))?;
+        edit.commit()?;
+        let change = Change {
+            verb: "added to",
+            path: &self.path,
+            filter: &edit.filter,
+            filled,
+            removed: None,
+            start,
+            to_stdout: false,
+        };
+        change.report(&rules, self.strict, globals)
     }
 }

@@ -1,29 +1,35 @@
 //! `mayhap bench FILE`.
 
 use crate::exit::{Exit, refuse};
-use crate::filter_file::FilterFile;
+use crate::filter_args::KeyFile;
 use crate::globals::Globals;
-use crate::measure::{BATCH, RandomKeys};
+use crate::manual;
 use crate::numbers::{bytes, rounded};
 use crate::print;
-use crate::secret::KeyFile;
 use clap::Args;
-use mayhap::{
-    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Hash, Making, Scalable, Spec, SpecError,
-    Windowed,
-};
-use mayhap_store::map::Check;
+use mayhap::{AnyFilter, Hash, KindSpec, Spec, SpecError};
+use mayhap_store::{Filter, OpenOptions, RandomKeys, Verify};
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+const MANUAL: &str = "\
+EXAMPLES:
+  mayhap bench seen.may
+  mayhap bench --time 2s -j 1 seen.may
+
+EXIT STATUS:
+  0  measured
+  2  an error, told on standard error";
+
 /// Measure lookups a second on this machine: of this filter, and of a small one of its kind that
 /// fits into the cache.
 ///
-/// Keys are random and hashed beforehand, so nearly all are strangers. A filter larger than the
+/// Keys are random and hashed beforehand, so nearly all are absent from the filter. A filter larger than the
 /// cache shows what memory allows, and a batch how far lookups overlap.
 #[derive(Args)]
+#[command(after_long_help = manual::page(MANUAL, manual::KEY_FILES))]
 pub struct Bench {
     /// The filter
     #[arg(value_name = "FILE")]
@@ -37,6 +43,8 @@ pub struct Bench {
     key_file: KeyFile,
 }
 
+/// Keys asked at once.
+const BATCH: usize = 4096;
 /// Keys in the small filter: 125 kB at 1%, which is in every cache.
 const SMALL_KEYS: u64 = 100_000;
 /// Random keys asked about over and over: far more lines than a cache keeps between rounds.
@@ -51,17 +59,24 @@ struct Row {
 
 impl Bench {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
-        let file = FilterFile::open(&self.file, &self.key_file, Check::Header)?;
-        let Some(scheme) = file.filter.scheme() else {
+        let options = OpenOptions { verify: Verify::Header, ..self.key_file.options() };
+        let file = Filter::open(&self.file, &options)?;
+        let filter = file.native().ok_or_else(|| {
+            refuse(
+                format!("{}: a {} filter hashes for itself", self.file.display(), file.name()),
+                "bench measures Mayhap's own kinds",
+            )
+        })?;
+        let Some(scheme) = filter.scheme() else {
             return Err(refuse(
                 "a bitmap hashes nothing: there are no hashed lookups to measure",
                 "bench measures filters",
             ));
         };
-        let mut random = RandomKeys::new();
+        let mut random = RandomKeys::default();
         let keys: Vec<Hash> = (0..KEYS).map(|_| random.hash(&scheme)).collect();
         let threads = globals.threads().get();
-        let small = small(&file.filter)?;
+        let small = small(filter)?;
         let rows = [
             Row {
                 what: "in cache",
@@ -70,13 +85,13 @@ impl Bench {
             },
             Row {
                 what: "this file",
-                bytes: file.filter.bytes(),
-                rates: self.rates(&file.filter, &keys, threads),
+                bytes: filter.bytes(),
+                rates: self.rates(filter, &keys, threads),
             },
         ];
         if globals.json {
             print::json(&json!({
-                "file": self.file.display().to_string(), "kind": file.filter.kind().name(),
+                "file": self.file.display().to_string(), "kind": file.name(),
                 "threads": threads, "rows": rows.iter().map(row_json).collect::<Vec<_>>(),
             }))?;
         } else {
@@ -151,27 +166,17 @@ fn small<B: AsRef<[u8]>>(like: &AnyFilter<B>) -> Result<AnyFilter, SpecError> {
     // A foreign or merged filter may not say what it was made for.
     let fpr = if like.fpr() > 0.0 { like.fpr() } else { 0.01 };
     let spec = Spec::new(SMALL_KEYS, fpr)?.with_scheme(like.scheme().unwrap_or_default());
-    let mut random = RandomKeys::new();
+    let mut random = RandomKeys::default();
     let mut hashes: Vec<Hash> = (0..SMALL_KEYS).map(|_| random.hash(&spec.scheme())).collect();
-    let mut filter: AnyFilter = match like {
-        AnyFilter::Classic(_) => Classic::new(spec)?.into(),
-        AnyFilter::Counting(_) => Counting::new(spec)?.into(),
-        AnyFilter::Scalable(_) => Scalable::new(spec)?.into(),
-        AnyFilter::Windowed(window) => Windowed::new(spec, window.window())?.into(),
-        AnyFilter::Fuse(_) => return Ok(Fuse::from_hashes(spec, &mut hashes)?.into()),
-        AnyFilter::Cascade(_) => {
-            let cascade = Cascade::from_hashes(spec, Making::default(), hashes, Vec::new());
-            // There is no other list to have a key in, and random hashes part.
-            return cascade.map(AnyFilter::from).map_err(|_| SpecError::Rate { got: fpr });
-        }
-        _ => Blocked::new(spec)?.into(),
+    let kind = match like {
+        AnyFilter::Windowed(window) => KindSpec::Windowed(window.window()),
+        AnyFilter::Sharded(filter) => KindSpec::Sharded { shards: filter.shards().len() as u32 },
+        other => other.kind().into(),
     };
-    // None of these refuses hashes.
-    _ = filter.insert_batch_at(&hashes, mayhap::Moment::LAST);
-    Ok(filter)
+    AnyFilter::from_hashes(&kind, spec, &mut hashes)
 }
 
-fn text(file: &FilterFile, threads: usize, rows: &[Row]) -> String {
+fn text(file: &Filter, threads: usize, rows: &[Row]) -> String {
     let all = format!("{threads} threads");
     let mut lines = vec![
         ["lookups a second", "size", "one by one", "in batches", &all].map(str::to_owned).to_vec(),
@@ -180,7 +185,7 @@ fn text(file: &FilterFile, threads: usize, rows: &[Row]) -> String {
         let rates = row.rates.map(|rate| rounded(rate as u64));
         lines.push([vec![row.what.to_owned(), bytes(row.bytes)], rates.to_vec()].concat());
     }
-    format!("{}: {}\n{}", file.path.display(), file.filter.kind(), print::table(&lines))
+    format!("{}: {}\n{}", file.path().display(), file.name(), print::table(&lines))
 }
 
 fn row_json(row: &Row) -> Value {

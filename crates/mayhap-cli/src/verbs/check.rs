@@ -1,24 +1,35 @@
 //! `mayhap check FILE [INPUT…]`.
 
-use crate::ask::{Asked, Asking};
-use crate::clock::now_ms;
 use crate::exit::{Exit, refuse};
 use crate::files::Files;
-use crate::filter_file::FilterFile;
-use crate::foreign::{ForeignFile, FormatArgs};
+use crate::filter_args::{FormatArgs, KeyFile, verify_unless, with_key_type};
 use crate::globals::Globals;
-use crate::keys::{KeyArgs, key_type, reading};
+use crate::key_args::{KeyArgs, reading};
 use crate::lines::{LineArgs, Printer, Unreadable, allow_list};
+use crate::manual;
 use crate::paths;
 use crate::print;
 use crate::progress::Progress;
-use crate::secret::KeyFile;
 use crate::usage;
-use anyhow::Context;
 use clap::Args;
-use mayhap_store::keys::Rules;
-use mayhap_store::map::{self, Check as Verification};
-use std::path::{Path, PathBuf};
+use mayhap_store::clock::now_ms;
+use mayhap_store::text::ExtractRules;
+use mayhap_store::{Filter, Lookup, Query};
+use std::path::PathBuf;
+
+const MANUAL: &str = "\
+EXAMPLES:
+  mayhap check seen.may urls.txt           lines that may be in
+  mayhap check -v seen.may urls.txt        lines that are certainly not in
+  mayhap check -q seen.may - <<< \"$url\"    only the exit code
+  mayhap check -c -F more.may seen.may urls.txt
+  mayhap check dump.bin --format leveldb keys.txt
+
+EXIT STATUS:
+  0    a line was printed or counted
+  1    no line was
+  2    an error, told on standard error; other inputs were read all the same
+  141  whoever read standard output has gone, as with `| head`";
 
 /// Print the lines that may be in a filter; the others are certainly not in.
 ///
@@ -28,6 +39,7 @@ use std::path::{Path, PathBuf};
 /// told and the others are read all the same. Every byte of the filter is verified first, which reads it all;
 /// --no-verify answers at once, whatever the size.
 #[derive(Args)]
+#[command(after_long_help = manual::page(MANUAL, manual::KEY_FILES))]
 pub struct Check {
     /// The filter to ask
     #[arg(value_name = "FILE", value_parser = paths::file())]
@@ -64,102 +76,52 @@ pub struct Check {
     keys: KeyArgs,
 }
 
-/// A filter to be asked, whoever made it.
-#[expect(clippy::large_enum_variant, reason = "there is a handful of them")]
-enum Target {
-    Ours(FilterFile),
-    Foreign(ForeignFile),
-}
-
-impl Target {
-    fn path(&self) -> &PathBuf {
-        match self {
-            Target::Ours(file) => &file.path,
-            Target::Foreign(file) => &file.path,
-        }
-    }
-
-    /// How keys are made of lines.
-    fn rules(&self, keys: &KeyArgs) -> anyhow::Result<Rules> {
-        match self {
-            Target::Ours(file) => {
-                keys.rules_of(&file.header.notes).with_context(|| file.path.display().to_string())
-            }
-            Target::Foreign(file) => file.rules(keys),
-        }
-    }
-
-    /// What its keys are, in a few words.
-    fn says(&self) -> String {
-        let (normaliser, keys) = match self {
-            Target::Ours(file) => (file.header.notes.normaliser(), key_type(&file.header.notes)),
-            Target::Foreign(file) => (
-                file.notes().map_or("", |notes| notes.normaliser()),
-                file.key_type.unwrap_or_default().name(),
-            ),
-        };
-        let normaliser = if normaliser.is_empty() { "none" } else { normaliser };
-        format!("{} ({normaliser}, {keys})", self.path().display())
-    }
-}
-
-impl<'f> From<&'f Target> for Asked<'f> {
-    fn from(target: &'f Target) -> Asked<'f> {
-        match target {
-            Target::Ours(file) => file.into(),
-            Target::Foreign(file) => Asked::Foreign(file),
-        }
-    }
-}
-
 impl Check {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("check")) };
         self.lines.check_quiet(self.which, globals)?;
         let files = Files::new().reads(&inputs).reads_path(&self.filter);
         files.writes_stdout().check()?;
-        let check = if self.no_verify { Verification::Header } else { Verification::Everything };
+        let options = self.format.options(&self.key_file, verify_unless(self.no_verify));
+        let options = with_key_type(options, self.keys.request()?.key_type);
         let paths = std::iter::once(&self.filter).chain(&self.others);
         let filters =
-            paths.map(|path| self.open(path, check)).collect::<anyhow::Result<Vec<_>>>()?;
+            paths.map(|path| Filter::open(path, &options)).collect::<Result<Vec<_>, _>>()?;
         let rules = rules(&self.keys, &filters)?;
         let except = self.except.as_ref();
         let except = except.map(|list| allow_list(list, &rules, &inputs)).transpose()?;
 
-        let asking = Asking::new(&filters, except.as_ref(), now_ms());
+        let lookups = filters.iter().map(|filter| filter as &dyn Lookup);
+        let query = Query::new(lookups, except.as_ref(), now_ms());
         let unreadable = Unreadable::default();
         let reading = unreadable.pass_over(reading(inputs, &rules, globals));
-        let progress = Progress::of(reading.watch(), "check", true, globals);
+        let progress = Progress::of(reading.progress(), "check", true, globals);
         let names = filters.iter().map(|filter| filter.path().display().to_string()).collect();
-        let mut printer = Printer::new(&self.lines, self.which, &asking, names, &reading, globals);
-        let tally = reading.run(&asking, |batch| printer.take(batch))?;
+        let mut printer = Printer::new(&self.lines, self.which, &query, names, &reading, globals);
+        let tally = reading.run(&query, |batch| printer.take(batch))?;
         drop(progress);
         printer.finish()?;
-        print::unparsed(tally, &rules, globals);
+        print::unparsable(tally, &rules, globals);
         Ok(unreadable.exit(printer.matched > 0, globals))
-    }
-
-    fn open(&self, path: &Path, check: Verification) -> anyhow::Result<Target> {
-        let key_type = self.keys.foreign_key_type();
-        let mapped = map::bytes(path)?;
-        match ForeignFile::open(path, &mapped, &self.format, key_type, check)? {
-            Some(file) => Ok(Target::Foreign(file)),
-            None => Ok(Target::Ours(FilterFile::open(path, &self.key_file, check)?)),
-        }
     }
 }
 
 /// How the keys of all these filters are made of lines: it must be the same for all.
-fn rules(keys: &KeyArgs, filters: &[Target]) -> anyhow::Result<Rules> {
-    let [first, others @ ..] = filters else { return keys.rules() };
-    let rules = first.rules(keys)?;
+fn rules(keys: &KeyArgs, filters: &[Filter]) -> anyhow::Result<ExtractRules> {
+    let [first, others @ ..] = filters else { return keys.new_rules() };
+    let rules = keys.rules_for(first)?;
     for other in others {
-        if other.rules(keys)? != rules {
+        if keys.rules_for(other)? != rules {
             return Err(refuse(
-                format!("the filters read keys differently: {} and {}", first.says(), other.says()),
+                format!("the filters read keys differently: {} and {}", says(first), says(other)),
                 "check them one after another",
             ));
         }
     }
     Ok(rules)
+}
+
+/// What a filter's keys are, in a few words.
+fn says(filter: &Filter) -> String {
+    format!("{} ({})", filter.path().display(), filter.keys_text())
 }

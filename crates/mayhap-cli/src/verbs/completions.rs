@@ -2,9 +2,18 @@
 
 use crate::Cli;
 use crate::exit::Exit;
+use crate::manual;
 use crate::print;
 use clap::{Args, CommandFactory};
 use clap_complete::{Shell, generate};
+
+const MANUAL: &str = "\
+EXAMPLES:
+  mayhap completions bash > ~/.local/share/bash-completion/completions/mayhap
+
+EXIT STATUS:
+  0  printed
+  2  an error, told on standard error";
 
 /// Print the completion script for a shell
 ///
@@ -12,6 +21,7 @@ use clap_complete::{Shell, generate};
 /// zsh:  mayhap completions zsh > a folder of $fpath, named _mayhap
 /// fish: mayhap completions fish > ~/.config/fish/completions/mayhap.fish
 #[derive(Args)]
+#[command(after_long_help = manual::page(MANUAL, ""))]
 #[command(verbatim_doc_comment)]
 pub struct Completions {
     /// The shell to complete for

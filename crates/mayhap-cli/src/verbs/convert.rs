@@ -1,28 +1,42 @@
 //! `mayhap convert IN -o OUT --to FORMAT`.
 
-use crate::clock::now_s;
+use crate::create_args::VariantArg;
 use crate::exit::{Exit, refuse};
-use crate::foreign::{ForeignFile, FormatArgs, VariantArg, formats, outside, show_done};
+use crate::filter_args::{FormatArgs, KeyFile, formats, with_key_type};
 use crate::globals::Globals;
-use crate::keys::ForeignKeyArg;
+use crate::key_args::ForeignKeyArg;
+use crate::manual;
 use crate::paths;
 use crate::print;
+use crate::show;
 use clap::Args;
-use mayhap::format::Notes;
-use mayhap_foreign::{ForeignError, Format, wrap};
-use mayhap_store::map::{self, Check};
-use mayhap_store::replace::{self, Over};
-use std::io::{IsTerminal, Write};
+use mayhap_foreign::{ForeignError, Format};
+use mayhap_store::clock::now_ms;
+use mayhap_store::key_rules::KeyType;
+use mayhap_store::replace::{self, Overwrite};
+use mayhap_store::{ChangeError, Filter, Verify};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-/// Turn another program's filter into a relative's format, or keep it in a file of ours.
+const MANUAL: &str = "\
+EXAMPLES:
+  mayhap convert guava.bin -o guava.may --to mayhap        checksums around it
+  mayhap convert dump.bin -o chunks.bin --to redisbloom    another format of the same family
+  mayhap convert b.bin -o b.json --to bits-and-blooms --variant json
+
+EXIT STATUS:
+  0  the result is written
+  2  an error, told on standard error, and nothing was written";
+
+/// Turn another program's filter into another format of its family, or wrap it in a Mayhap file.
 ///
 /// Formats that hash alike are one family, and their bits move freely: leveldb, goleveldb and
 /// badger; redisbloom and redisbloom-dump; kevburnsjr and num-base64; dcso and poppy's first
-/// version; parquet and parquet-bitset; and `--variant` of bits-and-blooms and dcso. `--to mayhap` keeps any of them in our own file, checked
+/// version; parquet and parquet-bitset; and `--variant` of bits-and-blooms and dcso. `--to mayhap` wraps any of them in a Mayhap file, with checksums
 /// and quick to open: it answers as before, and `--to` its format gives it back byte for byte.
 /// Between families bits cannot be translated: build from the keys with `build --format`.
 #[derive(Args)]
+#[command(after_long_help = manual::page(MANUAL, manual::FILTER_FILES))]
 pub struct Convert {
     /// The filter
     #[arg(value_name = "IN", value_parser = paths::file())]
@@ -52,7 +66,7 @@ pub struct Convert {
 
 impl Convert {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
-        let over = if self.force { Over::Anything } else { Over::Filters };
+        let over = if self.force { Overwrite::Anything } else { Overwrite::Filters };
         let to_stdout = self.output == Path::new("-");
         if to_stdout && std::io::stdout().is_terminal() {
             return Err(refuse(
@@ -63,57 +77,37 @@ impl Convert {
         if !to_stdout {
             replace::check(&self.output, over)?;
         }
-        let mapped = map::bytes(&self.input)?;
         let key_type = self.keys.get();
-        let file =
-            ForeignFile::open(&self.input, &mapped, &self.format, key_type, Check::Everything)?;
-        let Some(mut file) = file else {
-            return Err(refuse(
-                format!("{} is a filter of ours already", self.input.display()),
-                "bits cannot be translated: build one from the keys with `build --format`",
-            ));
-        };
-        let key_type = key_type.or(file.key_type).unwrap_or_default();
-        key_type.check(file.format)?;
-        let notes = match file.notes() {
-            Some(notes) => notes.clone(),
-            None => Notes::new().with_created(now_s()),
-        };
-        if let Some(variant) = self.variant.get() {
-            file.filter.respell(variant).map_err(|error| self.explain(error))?;
-        }
-        // Found before anything is written, or an output that is a pipe would get half of it.
-        if self.to != Format::Mayhap {
-            let tried = file.filter.write_as(self.to, &mut std::io::sink());
-            tried.map_err(|error| self.explain(error))?;
-        }
-        let write = |to: &mut dyn Write| {
-            let filter = file.filter.as_ref();
-            match self.to {
-                Format::Mayhap => wrap::write(filter, key_type, &notes, to),
-                format => filter.write_as(format, to),
-            }
-            .map_err(outside)
-        };
+        let options = self.format.options(&KeyFile::default(), Verify::All);
+        let mut filter = Filter::open(&self.input, &with_key_type(options, key_type))?;
+        let converted =
+            filter.convert(self.to, self.variant.variant, key_type.map(KeyType::foreign));
+        converted.map_err(|error| self.explain(error))?;
+        filter.check_unchanged()?;
         if to_stdout {
-            print::out_bytes(write)?;
+            print::out_bytes(|to| filter.write_to(to))?;
             return Ok(Exit::Yes);
         }
-        file.mapped.check_unchanged()?;
-        replace::file(&self.output, over, write)?;
+        filter.save(&self.output, over)?;
         let what = format!("converted {} to {}", self.input.display(), self.output.display());
-        show_done(&what, &self.output, file.filter.as_ref(), globals)?;
+        let mut info = filter.info(now_ms());
+        info.file = self.output.display().to_string();
+        show::made(&what, &info, None, globals)?;
         Ok(Exit::Yes)
     }
 
-    fn explain(&self, error: ForeignError) -> anyhow::Error {
+    fn explain(&self, error: ChangeError) -> anyhow::Error {
         match error {
-            ForeignError::Untranslatable { from, to } => refuse(
+            ChangeError::Foreign(ForeignError::Untranslatable { from, to }) => refuse(
                 format!("{from} and {to} hash differently, so bits cannot be translated"),
                 format!(
                     "build it from the keys: `mayhap build --format {to} -o {} LIST`",
                     self.output.display()
                 ),
+            ),
+            ChangeError::Native => refuse(
+                format!("{} is a Mayhap filter already", self.input.display()),
+                "bits cannot be translated: build one from the keys with `build --format`",
             ),
             other => anyhow::Error::new(other).context(self.input.display().to_string()),
         }

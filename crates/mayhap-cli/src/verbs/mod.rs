@@ -14,9 +14,8 @@ pub mod plan;
 mod redis;
 mod remove;
 mod seen;
+mod topics;
 mod verify;
-
-pub use build::wish::RATE;
 
 use crate::exit::Exit;
 use crate::globals::Globals;
@@ -40,6 +39,8 @@ pub enum Verb {
     Redis(redis::Redis),
     Completions(completions::Completions),
     Man(man::Man),
+    Kinds(topics::Kinds),
+    Formats(topics::Formats),
 }
 
 impl Verb {
@@ -61,6 +62,8 @@ impl Verb {
             Verb::Redis(verb) => verb.run(globals),
             Verb::Completions(verb) => verb.run(),
             Verb::Man(verb) => verb.run(),
+            Verb::Kinds(topic) => topic.run(),
+            Verb::Formats(topic) => topic.run(),
         }
     }
 }

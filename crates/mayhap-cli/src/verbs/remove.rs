@@ -1,25 +1,52 @@
 //! `mayhap remove FILE [INPUT…]`.
 
-use crate::change::Change;
-use crate::exit::{Exit, refuse};
-use crate::fill::{Integers, insert_in_order};
+use crate::budget::MaxMemory;
+use crate::exit::Exit;
+use crate::filter_args::{KeyFile, in_file, warn_of_clock_jump};
 use crate::globals::Globals;
-use crate::keys::KeyArgs;
-use crate::{stash, usage};
+use crate::key_args::{KeyArgs, reading};
+use crate::manual;
+use crate::paths;
+use crate::progress::Progress;
+use crate::show::Change;
+use crate::signals::stop_on_signal;
+use crate::usage;
+use crate::wait::Wait;
 use clap::Args;
-use mayhap::{AnyFilter, Cascade, Hash};
-use mayhap_store::keys::Reading;
-use std::ops::ControlFlow;
+use mayhap_store::{Edit, Filled, Removed};
+use std::path::PathBuf;
+use std::time::Instant;
 
-/// Remove keys from a counting filter or a bitmap; other kinds cannot.
+const MANUAL: &str = "\
+EXAMPLES:
+  mayhap remove jobs.may gone.txt
+  mayhap remove cascade.may --stash gone.txt  recorded until it is built anew
+
+EXIT STATUS:
+  0    done, whether the keys were in or not
+  2    an error, told on standard error, and the file is as it was
+  130  interrupted by a signal: the file is as it was";
+
+/// Remove keys from a quotient or counting filter or a bitmap; other kinds cannot.
 ///
 /// A key that was added twice is removed by removing it twice. Keys that are certainly not in are
 /// passed over. Remove only what was added: taking out a key that merely looks as if it were in
-/// can make a counting filter miss others.
+/// can make the filter miss others.
 #[derive(Args)]
+#[command(after_long_help = manual::page(MANUAL, manual::FILTER_FILES))]
 pub struct Remove {
+    /// The filter to change
+    #[arg(value_name = "FILE", value_parser = paths::file())]
+    path: PathBuf,
+
     #[command(flatten)]
-    change: Change,
+    wait: Wait,
+
+    #[command(flatten)]
+    key_file: KeyFile,
+
+    #[command(flatten)]
+    max_memory: MaxMemory,
 
     /// For a cascade, which is built from whole lists: record exactly, 8 bytes each, that the keys
     /// are in no more, until it is built anew
@@ -33,44 +60,31 @@ pub struct Remove {
 impl Remove {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("remove")) };
-        let (path, stash) = (&self.change.path, self.stash);
-        self.change.run("removed from", &self.keys, inputs, false, globals, |filter, reading, memory| {
-        let remove = |filter: &mut Cascade, hashes: &[Hash]| filter.stash_remove_batch(hashes);
-        let filter = match stash::record(filter, stash, path, reading, memory, remove)? {
-            Ok(((filter, tally, ..), removed)) => return Ok((filter, tally, 0, Some(removed))),
-            Err(filter) => filter,
+        let start = Instant::now();
+        let mut edit = Edit::open(&self.path, self.wait.timeout(), &self.key_file.options())?;
+        warn_of_clock_jump(&edit.filter);
+        let rules = self.keys.rules_for(&edit.filter)?;
+        let reading = reading(inputs, &rules, globals);
+        stop_on_signal(reading.progress());
+        let progress = Progress::of(reading.progress(), "remove", false, globals);
+        let budget = self.max_memory.budget();
+        let removed = match self.stash {
+            true => edit.filter.stash_remove(&reading, budget),
+            false => edit.filter.remove(&reading, budget),
         };
-        match filter {
-            AnyFilter::Counting(mut filter) => {
-                let mut removed = 0;
-                let tally = insert_in_order(filter.scheme(), reading, |hashes| {
-                    removed += filter.remove_batch(hashes);
-                    Ok(())
-                })?;
-                Ok((filter.into(), tally, 0, Some(removed)))
-            }
-            AnyFilter::Bitmap(mut ids) => {
-                let (tally, removed) = remove_ids(&mut ids, reading)?;
-                Ok((ids.into(), tally, 0, Some(removed)))
-            }
-            other => Err(refuse(
-                format!("{}: a {} filter cannot give keys up", path.display(), other.kind()),
-                "build it with --kind counting to remove keys, or with --kind windowed to forget old ones",
-            )),
-        }})
+        drop(progress);
+        let removed = removed.map_err(|error| in_file(&self.path, error));
+        let Removed { tally, removed } = removed?;
+        edit.commit()?;
+        let change = Change {
+            verb: "removed from",
+            path: &self.path,
+            filter: &edit.filter,
+            filled: Filled { tally, non_integers: 0 },
+            removed: Some(removed),
+            start,
+            to_stdout: false,
+        };
+        change.report(&rules, false, globals)
     }
-}
-
-fn remove_ids(
-    ids: &mut mayhap::Bitmap,
-    reading: &Reading,
-) -> anyhow::Result<(mayhap_store::keys::Tally, u64)> {
-    let mut removed = 0;
-    let tally = reading.run(&Integers, |batch| {
-        for id in batch.out.iter().flatten() {
-            removed += u64::from(ids.remove(*id));
-        }
-        anyhow::Ok(ControlFlow::Continue(()))
-    })?;
-    Ok((tally, removed))
 }

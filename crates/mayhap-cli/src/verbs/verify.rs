@@ -1,23 +1,34 @@
 //! `mayhap verify FILE…`.
 
 use crate::exit::Exit;
-use crate::filter_file;
 use crate::globals::Globals;
 use crate::hints;
+use crate::manual;
 use crate::numbers::{bytes, plural};
 use crate::paths;
 use crate::print;
 use clap::Args;
 use mayhap::format::Header;
-use mayhap_store::map::MapError;
+use mayhap_store::{Filter, OpenError};
 use serde_json::json;
 use std::path::PathBuf;
+
+const MANUAL: &str = "\
+EXAMPLES:
+  mayhap verify *.may
+  mayhap verify --column id table.parquet  filters against the values of their column
+
+EXIT STATUS:
+  0  all are whole
+  1  one is damaged, or no filter; for Parquet, a filter lacks values of its column
+  2  one cannot be read";
 
 /// Check every byte of filters: checksums, lengths, parameters.
 ///
 /// States of `dedup --exact` are checked too. Exit: 0 if all are whole, 1 if one is damaged or no filter, 2 if one cannot be read. No key
 /// file is needed.
 #[derive(Args)]
+#[command(after_long_help = manual::page(MANUAL, ""))]
 pub struct Verify {
     /// The filters to verify
     #[arg(value_name = "FILE", required = true, value_parser = paths::file())]
@@ -33,7 +44,7 @@ impl Verify {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         #[cfg(feature = "parquet-values")]
         if let Some(column) = &self.column {
-            return crate::foreign::compare_with_values(&self.files, column, globals);
+            return values::compare(&self.files, column, globals);
         }
         let mut exit = Exit::Yes;
         for path in &self.files {
@@ -41,18 +52,18 @@ impl Verify {
                 exit = exit.worse(verified);
                 continue;
             }
-            match filter_file::verify(path) {
+            match Filter::verify(path) {
                 Ok(header) => say(path, &header, globals)?,
                 Err(error) => {
-                    let damaged = matches!(error, MapError::Format { .. });
-                    exit = exit.worse(if damaged { Exit::No } else { Exit::Trouble });
+                    let damaged = matches!(error, OpenError::Format { .. });
+                    exit = exit.worse(if damaged { Exit::No } else { Exit::Error });
                     if globals.json {
                         print::out(&format!(
                             "{}\n",
                             json!({"file": path.display().to_string(), "ok": false, "why": error.to_string()})
                         ))?;
                     } else if !globals.quiet {
-                        print::error(&error.to_string(), hints::hint_for(&error).as_deref());
+                        print::error(&error.to_string(), hints::hint_along(&error).as_deref());
                     }
                 }
             }
@@ -77,8 +88,8 @@ fn say(path: &std::path::Path, header: &Header, globals: &Globals) -> anyhow::Re
 /// States of `dedup --exact`.
 mod exact {
     use super::*;
+    use mayhap_store::budget::Budget;
     use mayhap_store::exact::{ExactError, ExactSet};
-    use mayhap_store::memory::Budget;
     use std::fs::File;
     use std::io::Read;
     use std::path::Path;
@@ -119,7 +130,7 @@ mod exact {
                 } else if !globals.quiet {
                     print::error(&why, None);
                 }
-                Ok(Some(if unread { Exit::Trouble } else { Exit::No }))
+                Ok(Some(if unread { Exit::Error } else { Exit::No }))
             }
         }
     }
@@ -128,5 +139,67 @@ mod exact {
         let mut start = Vec::new();
         let read = File::open(path).and_then(|file| file.take(8).read_to_end(&mut start));
         read.is_ok() && ExactSet::is_start_of_file(&start)
+    }
+}
+
+/// Filters of Parquet files against the values of their column.
+#[cfg(feature = "parquet-values")]
+mod values {
+    use super::*;
+    use crate::numbers::grouped;
+    use anyhow::Context;
+    use mayhap_foreign::Bytes;
+    use mayhap_foreign::parquet::{self, ColumnCheck};
+    use std::path::Path;
+
+    /// Yes if every row group's filter has all values of its own, no if one lacks some.
+    pub fn compare(files: &[PathBuf], column: &str, globals: &Globals) -> anyhow::Result<Exit> {
+        let mut exit = Exit::Yes;
+        for path in files {
+            let file = Bytes::new(mayhap_store::map::bytes(path)?);
+            let compared = parquet::compare_with_values(&file, column)
+                .with_context(|| path.display().to_string())?;
+            if compared.iter().any(|row_group| row_group.missing > 0) {
+                exit = Exit::No;
+            }
+            say(path, column, &compared, globals)?;
+        }
+        Ok(exit)
+    }
+
+    fn say(
+        path: &Path,
+        column: &str,
+        compared: &[ColumnCheck],
+        globals: &Globals,
+    ) -> anyhow::Result<()> {
+        if globals.json {
+            let row_groups: Vec<_> = compared
+                .iter()
+                .map(
+                    |c| json!({"row_group": c.row_group, "values": c.values, "missing": c.missing}),
+                )
+                .collect();
+            let is_whole = compared.iter().all(|row_group| row_group.missing == 0);
+            let file = path.display().to_string();
+            let value =
+                json!({"file": file, "ok": is_whole, "column": column, "row_groups": row_groups});
+            return print::out(&format!("{value}\n"));
+        }
+        if globals.quiet {
+            return Ok(());
+        }
+        for ColumnCheck { row_group, values, missing } in compared {
+            let verdict = match missing {
+                0 => "all in".to_owned(),
+                missing => format!("{} MISSING", grouped(*missing)),
+            };
+            let values = grouped(*values);
+            let path = path.display();
+            print::out(&format!(
+                "{path}: {column}, row group {row_group}: {values} values, {verdict}\n"
+            ))?;
+        }
+        Ok(())
     }
 }

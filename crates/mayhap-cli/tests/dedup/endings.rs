@@ -281,7 +281,7 @@ fn a_file_that_becomes_shorter_is_an_error() {
     assert!(out + &rest == numbers(0..300_000));
 }
 
-/// The end of a run that has been told to stop; it is given time, but not for ever.
+/// The end of a run that has been told to stop; it is given time, but not forever.
 fn end_of(mut child: Child) -> (Option<i32>, String) {
     for _ in 0..1000 {
         if child.try_wait().unwrap().is_some() {
@@ -336,4 +336,80 @@ fn a_named_pipe_without_another_end_can_be_left() {
     let mut out = String::new();
     child.stdout.as_mut().unwrap().read_to_string(&mut out).unwrap();
     assert_eq!((out.as_str(), end_of(child).0), ("a\nb\n", Some(0)));
+}
+
+/// A reader that neither reads nor leaves: a signal ends the run all the same, and the state has what
+/// went into the pipe.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_signal_ends_a_run_whose_reader_stalls() {
+    let folder = Folder::new();
+    let text = numbers(0..200_000);
+    let file = folder.file("work", &text);
+    for state in [None, Some(folder.path("state"))] {
+        let mut args = vec!["dedup", &file];
+        args.extend(state.iter().flat_map(|state| ["--state", state.as_str()]));
+        let mut child = start(&args);
+        wait_until_it_waits(&child);
+        signal(&child, "-TERM");
+        let status = child.wait().unwrap(); // while the pipe is still full
+        assert_eq!(status.code(), Some(130));
+        let mut printed = String::new();
+        child.stdout.as_mut().unwrap().read_to_string(&mut printed).unwrap();
+        assert!(text.starts_with(&printed) && printed.len() > 10_000, "{}", printed.len());
+        if let Some(state) = state {
+            let rest = run(&["dedup", "-q", "--state", &state, &file], "").0;
+            let whole = printed.rfind('\n').unwrap() + 1;
+            assert_eq!(rest, text[whole..]);
+        }
+    }
+}
+
+/// Waits until the program sleeps in a system call: the pipe is full.
+#[cfg(target_os = "linux")]
+fn wait_until_it_waits(child: &Child) {
+    let stat = format!("/proc/{}/stat", child.id());
+    let mut asleep = 0;
+    while asleep < 20 {
+        let stat = fs::read_to_string(&stat).unwrap();
+        let state = stat.rsplit(") ").next().unwrap_or_default();
+        asleep = if state.starts_with('S') { asleep + 1 } else { 0 };
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Nothing was printed, so nothing is remembered, and no file is left that would say so.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_run_that_printed_nothing_leaves_no_new_state() {
+    let folder = Folder::new();
+    let (state, out) = (folder.path("state"), folder.path("out"));
+    for exact in [false, true] {
+        for output in [false, true] {
+            let mut args = vec!["dedup", "--state", &state];
+            args.extend(exact.then_some("--exact"));
+            args.extend(output.then_some(["-o", out.as_str()]).into_iter().flatten());
+            let mut child = start(&args);
+            if output {
+                child.stdin.as_mut().unwrap().write_all(b"a\nb\n").unwrap();
+            }
+            while !Path::new(&state).exists() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let _open = child.stdin.take();
+            signal(&child, "-INT");
+            let done = child.wait().unwrap();
+            assert_eq!(done.code(), Some(130), "{args:?}");
+            let left = [&state, &out].map(|path| Path::new(path).exists());
+            assert_eq!(left, [false; 2], "{args:?}");
+        }
+    }
+    // One that was there before stays.
+    run(&["dedup", "-q", "--state", &state], "a\n");
+    let mut child = start(&["dedup", "--state", &state, "-o", &out]);
+    wait_until_it_waits(&child);
+    let _open = child.stdin.take();
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(run(&["dedup", "-q", "--state", &state], "a\nb\n").0, "b\n");
 }

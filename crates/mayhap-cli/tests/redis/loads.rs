@@ -313,14 +313,14 @@ fn errors_are_about_the_filter_and_replicas_can_be_saved() {
 /// What the first release made has no identity: it says so, and is renewed by loading it.
 #[test]
 fn a_list_of_an_earlier_version_is_told_of_and_renewed() {
-    use mayhap::{Secret, Spec, format::Notes};
+    use mayhap::{Secret, Spec, format::Metadata};
     let Some(make) = make() else { return };
     let server = Server::start(make, &[]);
     let url = format!("redis://127.0.0.1:{}", server.port);
     let folder = folder();
     let dir = folder.path();
     let spec = Spec::new(30_000, 0.01).unwrap().with_secret(Secret::from_bytes([8; 16]));
-    let about = mayhap_redis::Descriptor::new(spec, 3, Notes::new()).unwrap();
+    let about = mayhap_redis::Descriptor::new(spec, 3, Metadata::new()).unwrap();
     let mut client = server.client();
     for key in ["old:{0.1}", "old:{1}", "old:{2.4}"] {
         let (capacity, secret) = (about.shard_capacity(), "08".repeat(16));

@@ -1,13 +1,13 @@
 //! Keys go to the newest filter, if no other has them, and a full one is followed by the next.
 
-use super::{Chain, HashOf, Layer, Rule};
-use crate::{ForeignError, layers, pieces};
-use mayhap::{ByteKeys, KeyOf};
+use super::{Chain, GrowthRule, HashOf, Layer};
+use crate::{ForeignError, chunked, layers};
+use mayhap::key::{ByteKeys, KeyOf};
 
 /// Most keys looked at in one piece.
 const MOST: u64 = 1 << 16;
 
-impl<R: Rule> Chain<R> {
+impl<R: GrowthRule> Chain<R> {
     /// Insert a key. `true`: it was certainly new. An error where the chain is full and may not
     /// grow, and where no memory is left to grow into.
     pub fn insert(&mut self, key: impl KeyOf<ByteKeys>) -> Result<bool, ForeignError> {
@@ -63,8 +63,8 @@ impl<R: Rule> Chain<R> {
             // What an older filter holds stays out of the newest; the newest sees to its own.
             layers::any_contains(self.newest_first().skip(1), now, &mut known);
             wanted.clear();
-            let strangers = now.iter().zip(&known).filter(|(_, known)| !**known);
-            wanted.extend(strangers.map(|(hash, _)| *hash));
+            let absent_keys = now.iter().zip(&known).filter(|(_, known)| !**known);
+            wanted.extend(absent_keys.map(|(hash, _)| *hash));
             let newest = self.newest_mut();
             newest.filter.insert_batch_new(&wanted, &mut is_new);
             newest.count(count(&is_new));
@@ -82,7 +82,7 @@ impl<R: Rule> Chain<R> {
     ) -> Result<(), ForeignError> {
         let rule = self.rule.clone();
         let hash = |keys: &[&[u8]], hashes: &mut _| rule.hash_keys(keys, hashes);
-        pieces::try_each(keys, new, hash, |hashes, new| self.insert_batch_new(hashes, new))
+        chunked::try_each(keys, new, hash, |hashes, new| self.insert_batch_new(hashes, new))
     }
 
     fn grow(&mut self) -> Result<(), ForeignError> {

@@ -1,16 +1,19 @@
 //! Filters in a row, asked newest first; keys go to the newest, and a larger one follows it when it
-//! is full. RedisBloom and valkey-bloom agree in that, and in nothing else: what is their own a [`Rule`]
+//! is full. RedisBloom and valkey-bloom agree in that, and in nothing else: what is their own a [`GrowthRule`]
 //! says.
 
 mod insert;
 mod union;
 
-use crate::{ForeignError, layers, pieces};
-use mayhap::{ByteKeys, Classic, KeyOf, Mover, Pages, Scheme};
+use crate::{ForeignError, chunked, layers};
+use mayhap::Classic;
+use mayhap::key::{ByteKeys, KeyOf};
+use mayhap::mem::{AlignedBuf, Relocate};
+use mayhap::scheme::Scheme;
 use std::fmt;
 
 /// How a format's chain hashes, what it says of its filters, and how it grows.
-pub trait Rule: Clone + fmt::Debug + Send + Sync + 'static {
+pub trait GrowthRule: Clone + fmt::Debug + Send + Sync + 'static {
     /// How keys become positions. All filters of a chain hash alike, each for its own bits.
     type Scheme: Scheme<Hash: Send> + Clone + PartialEq + fmt::Debug + Send + Sync + 'static;
 
@@ -56,19 +59,19 @@ pub trait Rule: Clone + fmt::Debug + Send + Sync + 'static {
 }
 
 /// What is left of a key after hashing.
-pub type HashOf<R> = <<R as Rule>::Scheme as Scheme>::Hash;
+pub type HashOf<R> = <<R as GrowthRule>::Scheme as Scheme>::Hash;
 
 /// One filter of a chain: its bits, and what is said of it.
 #[derive(Clone, Debug)]
-pub struct Layer<R: Rule, B = Pages> {
+pub struct Layer<R: GrowthRule, B = AlignedBuf> {
     filter: Classic<R::Scheme, B>,
     info: R::Info,
 }
 
-impl<R: Rule> Layer<R> {
+impl<R: GrowthRule> Layer<R> {
     /// One without keys.
     pub(crate) fn empty(rule: &R, info: R::Info) -> Result<Layer<R>, ForeignError> {
-        Layer::new(rule, info, Pages::zeroed(R::bytes(&info))?)
+        Layer::new(rule, info, AlignedBuf::zeroed(R::bytes(&info))?)
     }
 
     /// Its bits, to be put there by others.
@@ -81,7 +84,7 @@ impl<R: Rule> Layer<R> {
     }
 }
 
-impl<R: Rule, B: AsRef<[u8]>> Layer<R, B> {
+impl<R: GrowthRule, B: AsRef<[u8]>> Layer<R, B> {
     /// Over bits that are there.
     pub(crate) fn new(rule: &R, info: R::Info, bits: B) -> Result<Layer<R, B>, ForeignError> {
         Ok(Layer { filter: rule.filter(&info, bits)?, info })
@@ -89,11 +92,11 @@ impl<R: Rule, B: AsRef<[u8]>> Layer<R, B> {
 
     /// The same over a copy of its bits.
     fn copied(&self, rule: &R) -> Result<Layer<R>, ForeignError> {
-        Layer::new(rule, self.info, Pages::copy_of(self.filter.as_bytes())?)
+        Layer::new(rule, self.info, AlignedBuf::copy_of(self.filter.as_bytes())?)
     }
 
     /// The same, and something else said of it.
-    pub(crate) fn told(self, info: impl FnOnce(R::Info) -> R::Info) -> Layer<R, B> {
+    pub(crate) fn with_info(self, info: impl FnOnce(R::Info) -> R::Info) -> Layer<R, B> {
         Layer { info: info(self.info), ..self }
     }
 
@@ -125,21 +128,21 @@ impl<R: Rule, B: AsRef<[u8]>> Layer<R, B> {
 
 /// A row of filters that grows, under the rule of its format.
 #[derive(Clone, Debug)]
-pub struct Chain<R: Rule, B = Pages> {
+pub struct Chain<R: GrowthRule, B = AlignedBuf> {
     rule: R,
     /// Oldest first; one at least.
     layers: Vec<Layer<R, B>>,
 }
 
-impl<R: Rule> Chain<R> {
+impl<R: GrowthRule> Chain<R> {
     /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
-    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
-        mover.relocate(&mut self.layers);
-        self.layers.iter_mut().for_each(|layer| layer.filter.move_arrays(mover));
+    pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
+        memory.relocate(&mut self.layers);
+        self.layers.iter_mut().for_each(|layer| layer.filter.relocate(memory));
     }
 }
 
-impl<R: Rule, B: AsRef<[u8]>> Chain<R, B> {
+impl<R: GrowthRule, B: AsRef<[u8]>> Chain<R, B> {
     /// Of filters that hash by this rule, oldest first.
     pub(crate) fn of_layers(rule: R, layers: Vec<Layer<R, B>>) -> Result<Self, ForeignError> {
         if layers.is_empty() {
@@ -155,12 +158,12 @@ impl<R: Rule, B: AsRef<[u8]>> Chain<R, B> {
     }
 
     /// The same, and something else said of it and of its filters.
-    pub(crate) fn told(
+    pub(crate) fn with_info(
         self,
         rule: impl FnOnce(R) -> R,
         info: impl Fn(R::Info) -> R::Info,
     ) -> Chain<R, B> {
-        let layers = self.layers.into_iter().map(|layer| layer.told(&info)).collect();
+        let layers = self.layers.into_iter().map(|layer| layer.with_info(&info)).collect();
         Chain { rule: rule(self.rule), layers }
     }
 
@@ -209,7 +212,7 @@ impl<R: Rule, B: AsRef<[u8]>> Chain<R, B> {
     /// The same for the bytes of keys.
     pub(crate) fn contains_keys(&self, keys: &[&[u8]], answers: &mut Vec<bool>) {
         let hash = |keys: &[&[u8]], hashes: &mut _| self.rule.hash_keys(keys, hashes);
-        pieces::each(keys, answers, hash, |hashes, found| self.contains_batch(hashes, found));
+        chunked::each(keys, answers, hash, |hashes, found| self.contains_batch(hashes, found));
     }
 
     /// Keys that were added.

@@ -1,9 +1,9 @@
 //! One chain takes in another.
 
-use super::{Chain, Layer, Rule};
+use super::{Chain, GrowthRule, Layer};
 use crate::ForeignError;
 
-impl<R: Rule> Chain<R> {
+impl<R: GrowthRule> Chain<R> {
     /// Take in everything the other chain holds. Both must hash alike, and filters must be alike as far
     /// as both have them, as those of chains made by the same command are; what the other has more is
     /// appended.
@@ -23,7 +23,7 @@ impl<R: Rule> Chain<R> {
     }
 }
 
-impl<R: Rule> Layer<R> {
+impl<R: GrowthRule> Layer<R> {
     fn union<C: AsRef<[u8]>>(&mut self, other: &Layer<R, C>) -> Result<(), ForeignError> {
         self.filter.union(&other.filter)?;
         // How many keys of both are the same only the bits can tell, nearly.

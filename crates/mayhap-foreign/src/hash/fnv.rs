@@ -3,7 +3,7 @@
 //! Each byte waits for the product of the one before it, four cycles long, so that a key alone leaves
 //! most of a core idle. Where many keys are at hand, several are hashed side by side.
 
-use super::rows::Rows;
+use super::lanes::KeyLanes;
 
 /// Keys hashed side by side: more would wait for the one unit of a core that multiplies.
 pub const LANES: usize = 4;
@@ -68,7 +68,7 @@ pub fn fnv1a_32_mixed_twice(bytes: &[u8], seeds: [u32; 2]) -> [u32; 2] {
 /// The same of keys that are laid in rows.
 #[inline(always)]
 pub(crate) fn fnv1a_32_mixed_twice_of_rows<const N: usize>(
-    keys: &Rows<u32, N>,
+    keys: &KeyLanes<u32, N>,
     seeds: [u32; 2],
 ) -> [[u32; 2]; N] {
     let mut h = seeds.map(|seed| [START_32 ^ seed; N]);

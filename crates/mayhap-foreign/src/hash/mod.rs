@@ -4,11 +4,11 @@
 //! ORC, RocksDB, LevelDB), the file says what differs: that is what other readers get wrong.
 
 mod fnv;
+mod lanes;
 mod leveldb;
 mod murmur2;
 mod murmur3;
 mod orc;
-mod rows;
 mod sip;
 mod spark;
 mod wyhash;
@@ -19,11 +19,11 @@ pub use fnv::{
     LANES, fnv1_64, fnv1_64_of_each, fnv1a_32_mixed, fnv1a_32_mixed_twice, fnv1a_64,
     fnv1a_64_of_each, mix_32,
 };
+pub(crate) use lanes::{KeyLanes, MultiLane, side_by_side};
 pub use leveldb::{Tail, ldbhash};
 pub use murmur2::{murmur2_32, murmur64a};
 pub use murmur3::{murmur3_128, murmur3_128_and_with};
 pub use orc::{orc_bytes, orc_long};
-pub(crate) use rows::{Rows, SideBySide, side_by_side};
 pub(crate) use sip::sip13_of_slice_of_rows;
 pub use sip::sip13_of_slice_twice;
 pub use spark::spark_murmur3;
@@ -48,13 +48,13 @@ pub(crate) fn le64(bytes: &[u8], at: usize) -> u64 {
 pub(crate) fn in_lanes<H>(
     keys: &[&[u8]],
     hashes: &mut Vec<H>,
-    of_each: impl Fn([&[u8]; LANES]) -> [H; LANES],
-    of_one: impl Fn(&[u8]) -> H,
+    hash_lanes: impl Fn([&[u8]; LANES]) -> [H; LANES],
+    hash_one: impl Fn(&[u8]) -> H,
 ) {
     let (several, rest) = keys.as_chunks::<LANES>();
     hashes.clear();
-    several.iter().for_each(|keys| hashes.extend(of_each(*keys)));
-    hashes.extend(rest.iter().map(|key| of_one(key)));
+    several.iter().for_each(|keys| hashes.extend(hash_lanes(*keys)));
+    hashes.extend(rest.iter().map(|key| hash_one(key)));
 }
 
 /// Both halves of a 128-bit product folded together.

@@ -1,9 +1,9 @@
 //! SipHash-1-3, as Rust hashes a slice of bytes with it: the length as a word of eight bytes, then the
 //! bytes.
 
+use super::lanes::KeyLanes;
 use super::le64;
 use super::murmur3::short;
-use super::rows::Rows;
 
 /// A state of four words.
 type State = [u64; 4];
@@ -29,7 +29,7 @@ const fn last(bytes: u64, rest: u64) -> u64 {
 /// keys: cut into loops of an operation each, it comes out without vectors.
 #[inline(always)]
 pub(crate) fn sip13_of_slice_of_rows<const N: usize>(
-    keys: &Rows<u64, N>,
+    keys: &KeyLanes<u64, N>,
     key: &[u8; 16],
 ) -> [u64; N] {
     let bytes = keys.bytes();

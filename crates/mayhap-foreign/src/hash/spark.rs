@@ -1,7 +1,7 @@
 //! Spark's `Murmur3_x86_32.hashUnsafeBytes`: MurmurHash3 but for its tail.
 
+use super::lanes::KeyLanes;
 use super::le32;
-use super::rows::Rows;
 
 /// Spark's hash of bytes. Each byte behind the last whole word is sign-extended and mixed as if
 /// it were a word, where MurmurHash3 mixes all of them together and only once. On eight bytes it
@@ -17,7 +17,7 @@ pub fn spark_murmur3(bytes: &[u8], seed: u32) -> u32 {
 /// The same of keys that are laid in rows, each under a seed of its own.
 #[inline(always)]
 pub(crate) fn spark_murmur3_of_rows<const N: usize>(
-    keys: &Rows<u32, N>,
+    keys: &KeyLanes<u32, N>,
     mut h: [u32; N],
 ) -> [u32; N] {
     for row in keys.shared() {

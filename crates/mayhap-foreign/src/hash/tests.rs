@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::bloomfilter_js::Generation;
-use crate::frame::Frame;
+use crate::flat::FlatFormat;
 use crate::kevburnsjr::Kevburnsjr;
 use crate::spark::Spark;
 use crate::valkey_bloom::Seed;
-use mayhap::Scheme;
+use mayhap::scheme::Scheme;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -89,7 +89,7 @@ fn xxph3_answers() {
 
 /// Keys hashed by these formats all at once, and one by one.
 fn check_all_at_once(keys: &[Vec<u8>]) {
-    fn same<F: Frame<Scheme: Scheme<Hash: PartialEq + Debug>>>(frame: F, keys: &[&[u8]]) {
+    fn same<F: FlatFormat<Scheme: Scheme<Hash: PartialEq + Debug>>>(frame: F, keys: &[&[u8]]) {
         let scheme = frame.scheme(6400).unwrap();
         let mut hashes = Vec::new();
         F::hash_keys(&scheme, keys, &mut hashes);
@@ -104,7 +104,7 @@ fn check_all_at_once(keys: &[Vec<u8>]) {
     same(Spark::V2 { seed: -7 }, &keys);
     let (seed, mut pairs) = (Seed::random(std::array::from_fn(|i| (i * 37) as u8)), Vec::new());
     side_by_side(&seed, &keys, &mut pairs);
-    let want: Vec<_> = keys.iter().map(|key| seed.of_one(key)).collect();
+    let want: Vec<_> = keys.iter().map(|key| seed.hash_one(key)).collect();
     assert_eq!(pairs, want, "valkey-bloom of {keys:?}");
 }
 

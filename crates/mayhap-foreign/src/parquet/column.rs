@@ -1,9 +1,10 @@
 //! One column of a Parquet file: a filter a row group, asked all together.
 
 use super::{File, Physical, SplitBlock};
-use crate::adapter::{Kept, array, lend};
+use crate::cow::{array, borrow_range};
 use crate::{
-    Bytes, Foreign, ForeignError, Format, KeyType, Parts, Reader, Summary, ids, layers, pieces,
+    Bytes, Foreign, ForeignError, Format, KeyType, Parts, Reader, StoredArray, Summary, chunked,
+    ids, layers,
 };
 use mayhap::Classic;
 use mayhap::sizing::ClassicShape;
@@ -30,7 +31,8 @@ impl Column {
         let inside = File::read(file.as_ref())?;
         let found = inside.of_column(name)?;
         let physical = found.first().map(|found| found.physical);
-        let filter = |found: &&super::Found| found.filter(lend(file, found.bits.clone())?);
+        let filter =
+            |found: &&super::BloomLocation| found.filter(borrow_range(file, found.bits.clone())?);
         let filters = found.iter().map(filter).collect::<Result<_, _>>()?;
         let row_groups = inside.row_groups() as u64;
         Ok(Column {
@@ -60,12 +62,12 @@ impl Column {
     /// Back from the parts it was kept as.
     pub(crate) fn from_parts(
         data: &mut Reader<'_>,
-        arrays: Vec<Kept>,
+        arrays: Vec<StoredArray>,
     ) -> Result<Column, ForeignError> {
         let row_groups = data.u64_le("row groups")?;
         let name = String::from_utf8_lossy(data.rest()).into_owned();
-        let filter = |(_, bits): Kept| {
-            let shape = ClassicShape { bits: 8 * bits.as_ref().len() as u64, probes: 8 };
+        let filter = |StoredArray { bytes: bits, .. }: StoredArray| {
+            let shape = ClassicShape::new(8 * bits.as_ref().len() as u64, 8);
             let is_blocks = shape.bits.is_multiple_of(256);
             let filter = is_blocks.then(|| Classic::from_parts(SplitBlock, shape, bits)).flatten();
             let need = "a multiple of 256";
@@ -76,8 +78,8 @@ impl Column {
     }
 
     fn refused(&self) -> ForeignError {
-        let what = "a column's filters were made with its data: copy one out with \
-                    `convert --to parquet-bitset` to change it";
+        let what = "a column's filters were made with its data: copy one out as \
+                    parquet-bitset to change it";
         ForeignError::Refused { format: Format::Parquet, what }
     }
 }
@@ -115,7 +117,7 @@ impl Foreign for Column {
             answers.clear();
             return answers.resize(keys.len(), true);
         }
-        pieces::each(keys, answers, pieces::one_by_one(&SplitBlock), |hashes, found| {
+        chunked::each(keys, answers, chunked::hash_each(&SplitBlock), |hashes, found| {
             layers::any_contains(&self.filters, hashes, found);
         });
     }

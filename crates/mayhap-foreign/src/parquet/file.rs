@@ -2,7 +2,7 @@
 
 use super::Physical;
 use super::split_block::{BLOCK_BYTES, PROBES, SplitBlock};
-use super::thrift::{Kind, Walk};
+use super::thrift::{Cursor, Kind};
 use crate::ForeignError;
 use mayhap::Classic;
 use mayhap::sizing::ClassicShape;
@@ -21,12 +21,12 @@ const MAGIC_ENCRYPTED: &[u8; 4] = b"PARE";
 pub struct File {
     row_groups: usize,
     columns: Vec<(String, Physical)>,
-    found: Vec<Found>,
+    found: Vec<BloomLocation>,
 }
 
 /// A filter in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct BloomLocation {
     /// The row group, from 0.
     pub row_group: usize,
     /// The column, by its path in the schema, with dots between.
@@ -39,10 +39,10 @@ pub struct Found {
     pub bits: Range<usize>,
 }
 
-impl Found {
+impl BloomLocation {
     /// The filter over bits of the file it was found in, or of a copy of them.
     pub fn filter<B: AsRef<[u8]>>(&self, bits: B) -> Result<Classic<SplitBlock, B>, ForeignError> {
-        let shape = ClassicShape { bits: 8 * bits.as_ref().len() as u64, probes: PROBES };
+        let shape = ClassicShape::new(8 * bits.as_ref().len() as u64, PROBES);
         let need = "the bits that were found";
         Classic::from_parts(SplitBlock, shape, bits)
             .filter(|filter| filter.as_bytes().len() == self.bits.len())
@@ -60,7 +60,7 @@ impl File {
     /// Find the filters of a file.
     pub fn read(file: &[u8]) -> Result<File, ForeignError> {
         let mut here = File { row_groups: 0, columns: Vec::new(), found: Vec::new() };
-        let mut walk = Walk::new(footer(file)?);
+        let mut walk = Cursor::new(footer(file)?);
         walk.fields(|walk, id, kind| match (id, kind) {
             (4, Kind::List) => {
                 walk.list(|walk, _| here.row_group(file, walk))?;
@@ -86,7 +86,7 @@ impl File {
         }
     }
 
-    fn row_group(&mut self, file: &[u8], walk: &mut Walk<'_>) -> Result<(), ForeignError> {
+    fn row_group(&mut self, file: &[u8], walk: &mut Cursor<'_>) -> Result<(), ForeignError> {
         let row_group = self.row_groups;
         self.row_groups += 1;
         walk.fields(|walk, id, kind| match (id, kind) {
@@ -102,7 +102,7 @@ impl File {
         &mut self,
         file: &[u8],
         row_group: usize,
-        walk: &mut Walk<'_>,
+        walk: &mut Cursor<'_>,
     ) -> Result<(), ForeignError> {
         let mut column = Column::default();
         let mut is_elsewhere = false;
@@ -130,7 +130,7 @@ impl File {
         }
         let bits = bits_of_filter(file, at, column.filter_bytes)?;
         let values = u64::try_from(column.values).unwrap_or(0);
-        self.found.push(Found { row_group, column: name, physical, values, bits });
+        self.found.push(BloomLocation { row_group, column: name, physical, values, bits });
         Ok(())
     }
 
@@ -145,13 +145,13 @@ impl File {
     }
 
     /// All filters, in the order of row groups and columns.
-    pub fn filters(&self) -> &[Found] {
+    pub fn filters(&self) -> &[BloomLocation] {
         &self.found
     }
 
     /// The filters of one column, one a row group at most; an error that says what there is where
     /// the column is unknown or has none.
-    pub fn of_column(&self, name: &str) -> Result<Vec<&Found>, ForeignError> {
+    pub fn of_column(&self, name: &str) -> Result<Vec<&BloomLocation>, ForeignError> {
         let found: Vec<_> = self.found.iter().filter(|found| found.column == name).collect();
         if !found.is_empty() {
             return Ok(found);
@@ -181,7 +181,7 @@ struct Column {
 }
 
 impl Column {
-    fn read(walk: &mut Walk<'_>) -> Result<Column, ForeignError> {
+    fn read(walk: &mut Cursor<'_>) -> Result<Column, ForeignError> {
         let mut column = Column::default();
         walk.fields(|walk, id, kind| {
             match (id, kind) {
@@ -227,7 +227,7 @@ fn bits_of_filter(file: &[u8], at: i64, length: Option<i64>) -> Result<Range<usi
     };
     // Each of many filters may point to the same long header, which must not be walked for each.
     let header = &file[start..file.len().min(start + MAX_HEADER_BYTES)];
-    let mut walk = Walk::new(header);
+    let mut walk = Cursor::new(header);
     let mut bytes = None;
     walk.fields(|walk, id, kind| match (id, kind) {
         (1, Kind::I32) => {
@@ -261,7 +261,7 @@ fn bits_of_filter(file: &[u8], at: i64, length: Option<i64>) -> Result<Range<usi
 }
 
 /// Algorithm, hash and compression are unions; of each only the first variant is known.
-fn only_variant_1(walk: &mut Walk<'_>, id: i16) -> Result<(), ForeignError> {
+fn only_variant_1(walk: &mut Cursor<'_>, id: i16) -> Result<(), ForeignError> {
     let what = match id {
         2 => "algorithm of a filter",
         3 => "hash of a filter",

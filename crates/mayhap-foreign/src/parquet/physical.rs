@@ -1,7 +1,7 @@
 //! How the values of a column are stored, which is how its filter hashes them.
 
 use crate::ForeignError;
-use crate::key::{bad, number};
+use crate::options::{bad, number};
 use std::borrow::Cow;
 use std::fmt;
 

@@ -2,7 +2,7 @@
 //! hashed keys can be asked for with `contains_hash`.
 
 use crate::ids;
-use mayhap::{Scheme, SchemeId};
+use mayhap::scheme::{Scheme, SchemeId};
 use xxhash_rust::xxh64::xxh64;
 
 /// Bytes of a block.
@@ -30,7 +30,7 @@ pub struct SplitBlock;
 
 impl Scheme for SplitBlock {
     type Hash = u64;
-    type Keys = mayhap::ByteKeys;
+    type Keys = mayhap::key::ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::PARQUET

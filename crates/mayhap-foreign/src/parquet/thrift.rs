@@ -46,21 +46,21 @@ impl Kind {
 }
 
 /// A walk over Thrift's bytes.
-pub(super) struct Walk<'a> {
+pub(super) struct Cursor<'a> {
     pub reader: Reader<'a>,
     depth: u32,
 }
 
-impl<'a> Walk<'a> {
-    pub fn new(bytes: &'a [u8]) -> Walk<'a> {
-        Walk { reader: Reader::new(bytes), depth: 0 }
+impl<'a> Cursor<'a> {
+    pub fn new(bytes: &'a [u8]) -> Cursor<'a> {
+        Cursor { reader: Reader::new(bytes), depth: 0 }
     }
 
     /// One struct: `field` sees every field's id and kind, and says whether it took the value;
     /// what it did not take is stepped over.
     pub fn fields(
         &mut self,
-        mut field: impl FnMut(&mut Walk<'a>, i16, Kind) -> Result<bool, ForeignError>,
+        mut field: impl FnMut(&mut Cursor<'a>, i16, Kind) -> Result<bool, ForeignError>,
     ) -> Result<(), ForeignError> {
         self.descend()?;
         let mut id = 0i16;
@@ -87,7 +87,7 @@ impl<'a> Walk<'a> {
     /// One list of structs (or of anything else): `element` takes each.
     pub fn list(
         &mut self,
-        mut element: impl FnMut(&mut Walk<'a>, Kind) -> Result<(), ForeignError>,
+        mut element: impl FnMut(&mut Cursor<'a>, Kind) -> Result<(), ForeignError>,
     ) -> Result<(), ForeignError> {
         self.descend()?;
         let head = self.reader.u8("Thrift list")?;
@@ -124,7 +124,7 @@ impl<'a> Walk<'a> {
             Kind::I16 | Kind::I32 | Kind::I64 => self.number().map(drop),
             Kind::Double => self.reader.take("Thrift double", 8).map(drop),
             Kind::Binary => self.binary().map(drop),
-            Kind::List => self.list(Walk::skip_element),
+            Kind::List => self.list(Cursor::skip_element),
             Kind::Map => self.skip_map(),
             Kind::Struct => self.fields(|_, _, _| Ok(false)),
         }
@@ -177,7 +177,7 @@ mod tests {
             0xd8, 0x04, 10, 0,
         ];
         let (mut ids, mut last) = (Vec::new(), 0);
-        let mut walk = Walk::new(&bytes);
+        let mut walk = Cursor::new(&bytes);
         walk.fields(|walk, id, kind| {
             ids.push(id);
             if id == 300 {
@@ -194,9 +194,9 @@ mod tests {
     #[test]
     fn depth_and_counts_are_bounded() {
         let deep = [0x1c; 100];
-        assert!(Walk::new(&deep).fields(|_, _, _| Ok(false)).is_err());
+        assert!(Cursor::new(&deep).fields(|_, _, _| Ok(false)).is_err());
         // A list that says it has 2^60 booleans.
         let long = [0x19, 0xf1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10];
-        assert!(Walk::new(&long).fields(|_, _, _| Ok(false)).is_err());
+        assert!(Cursor::new(&long).fields(|_, _, _| Ok(false)).is_err());
     }
 }

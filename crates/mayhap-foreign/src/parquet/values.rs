@@ -1,6 +1,6 @@
 //! A column's filters compared with its values, read by the `parquet` crate.
 
-use super::{File, Found, SplitBlock};
+use super::{BloomLocation, File, SplitBlock};
 use crate::{Bytes, ForeignError};
 use mayhap::Classic;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -14,7 +14,7 @@ const BATCH: usize = 4096;
 
 /// What a row group's filter says of the values it was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Compared {
+pub struct ColumnCheck {
     /// The row group, from 0.
     pub row_group: usize,
     /// Values that are not null, each time they occur.
@@ -33,7 +33,7 @@ pub struct Compared {
 /// assert!(compared.iter().all(|row_group| row_group.missing == 0));
 /// # Ok::<(), mayhap_foreign::ForeignError>(())
 /// ```
-pub fn compare_with_values(file: &Bytes, column: &str) -> Result<Vec<Compared>, ForeignError> {
+pub fn compare_with_values(file: &Bytes, column: &str) -> Result<Vec<ColumnCheck>, ForeignError> {
     let inside = File::read(file.as_ref())?;
     let found = inside.of_column(column)?;
     // A damaged file must not end the program, whatever its reader thinks of it.
@@ -44,18 +44,19 @@ pub fn compare_with_values(file: &Bytes, column: &str) -> Result<Vec<Compared>, 
     })
 }
 
-fn compare(file: &Bytes, found: &[&Found]) -> Result<Vec<Compared>, ForeignError> {
-    let reader = SerializedFileReader::new(bytes::Bytes::from_owner(file.clone())).map_err(told)?;
+fn compare(file: &Bytes, found: &[&BloomLocation]) -> Result<Vec<ColumnCheck>, ForeignError> {
+    let reader =
+        SerializedFileReader::new(bytes::Bytes::from_owner(file.clone())).map_err(parquet_error)?;
     let mut all = Vec::new();
     for found in found {
         let filter = found.filter(file.as_ref().get(found.bits.clone()).unwrap_or_default())?;
-        let row_group = reader.get_row_group(found.row_group).map_err(told)?;
+        let row_group = reader.get_row_group(found.row_group).map_err(parquet_error)?;
         let columns = row_group.metadata().columns();
         let at = columns.iter().position(|c| c.column_path().string() == found.column);
         let at = at.ok_or_else(|| ForeignError::field("column", &found.column, "in the file"))?;
-        let values = row_group.get_column_reader(at).map_err(told)?;
-        let (values, missing) = count(values, &filter).map_err(told)?;
-        all.push(Compared { row_group: found.row_group, values, missing });
+        let values = row_group.get_column_reader(at).map_err(parquet_error)?;
+        let (values, missing) = count(values, &filter).map_err(parquet_error)?;
+        all.push(ColumnCheck { row_group: found.row_group, values, missing });
     }
     Ok(all)
 }
@@ -101,7 +102,7 @@ fn count_typed<T: DataType<T: AsBytes>>(
     }
 }
 
-fn told(error: ParquetError) -> ForeignError {
+fn parquet_error(error: ParquetError) -> ForeignError {
     ForeignError::field("data of the column", error, "readable by the parquet crate")
 }
 

@@ -6,15 +6,18 @@
 //! key, that is asked first. Version 1 is [DCSO's](crate::dcso) format.
 //! Golden files: `testdata/foreign/poppy/`.
 
-mod any;
+mod foreign;
 mod scheme;
 
-pub(crate) use any::AnyPoppy;
+pub(crate) use foreign::FAMILY;
 pub use scheme::{Buckets, Cache, hash_key};
 
 use crate::{ForeignError, Format, Reader, limits};
+use mayhap::Classic;
+use mayhap::key::{ByteKeys, KeyOf};
+use mayhap::mem::AlignedBuf;
+use mayhap::scheme::Scheme;
 use mayhap::sizing::ClassicShape;
-use mayhap::{ByteKeys, Classic, KeyOf, Pages, Scheme};
 use scheme::{BUCKET_BITS, BUCKET_BYTES};
 use std::f64::consts::LN_2;
 use std::io::Write;
@@ -77,7 +80,7 @@ pub(crate) struct Head {
 /// # Ok::<(), mayhap_foreign::ForeignError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Poppy<B = Pages> {
+pub struct Poppy<B = AlignedBuf> {
     head: Head,
     cache: Option<Classic<Cache, B>>,
     buckets: Classic<Buckets, B>,
@@ -121,20 +124,20 @@ fn read(bytes: &[u8]) -> Result<(Head, Places), ForeignError> {
 }
 
 /// Whether bytes are such a file, told without reading its bits.
-pub(crate) fn says(bytes: &[u8]) -> bool {
+pub(crate) fn matches_magic(bytes: &[u8]) -> bool {
     read(bytes).is_ok()
 }
 
 impl<B: AsRef<[u8]>> Poppy<B> {
     fn assemble(head: Head, cache: Option<B>, buckets: B) -> Result<Poppy<B>, ForeignError> {
         let bits = |bytes: &B| bytes.as_ref().len() as u64 * 8;
-        let shape = ClassicShape { bits: bits(&buckets), probes: head.probes };
+        let shape = ClassicShape::new(bits(&buckets), head.probes);
         let buckets = Buckets::new(shape.bits / BUCKET_BITS)
             .filter(|_| shape.bits.is_multiple_of(BUCKET_BITS))
             .and_then(|scheme| Classic::from_parts(scheme, shape, buckets))
             .ok_or_else(|| ForeignError::field("buckets", shape.bits, "at least one, and whole"))?;
         let cache = cache.filter(|cache| !cache.as_ref().is_empty()).map(|cache| {
-            let shape = ClassicShape { bits: bits(&cache), probes: 1 };
+            let shape = ClassicShape::new(bits(&cache), 1);
             Cache::new(shape.bits)
                 .and_then(|scheme| Classic::from_parts(scheme, shape, cache))
                 .ok_or_else(|| {
@@ -175,7 +178,7 @@ impl<B: AsRef<[u8]>> Poppy<B> {
     }
 
     /// The keys and the rate it was made for.
-    pub fn made_for(&self) -> (u64, f64) {
+    pub fn target(&self) -> (u64, f64) {
         (self.head.capacity, self.head.fpr)
     }
 
@@ -222,7 +225,7 @@ impl Poppy {
     /// Read a filter of version 2.
     pub fn decode(bytes: &[u8]) -> Result<Poppy, ForeignError> {
         let (head, places) = read(bytes)?;
-        let copy = |range: Range<usize>| Pages::copy_of(bytes.get(range).unwrap_or_default());
+        let copy = |range: Range<usize>| AlignedBuf::copy_of(bytes.get(range).unwrap_or_default());
         let cache = (!places.cache.is_empty()).then(|| copy(places.cache)).transpose()?;
         Poppy::assemble(head, cache, copy(places.buckets)?)
     }
@@ -233,7 +236,7 @@ impl Poppy {
         fpr: f64,
         optimisation: Optimisation,
     ) -> Result<Poppy, ForeignError> {
-        let capacity = limits::wish(capacity, fpr)?.max(1);
+        let capacity = limits::check_target(capacity, fpr)?.max(1);
         let bucket_bits = BUCKET_BITS as f64;
         let bucket_keys = (bucket_bits * LN_2 * LN_2 / fpr.ln().abs()) as u64;
         let Some(mut buckets) = Some(bucket_keys).filter(|n| *n > 0).map(|n| capacity.div_ceil(n))
@@ -253,11 +256,11 @@ impl Poppy {
             let passes = (1.0 - (-cache_probes * n / c).exp()).powf(cache_probes);
             let per_key = limits::round(bucket_bits / bucket_keys as f64) as f64;
             probes = (LN_2 * passes * per_key).ceil();
-            cache = Some(Pages::zeroed(cache_bits.div_ceil(8))?);
+            cache = Some(AlignedBuf::zeroed(cache_bits.div_ceil(8))?);
         }
         let probes = limits::probes((probes as u64).max(1))?;
         let head = Head { optimisation, capacity, fpr, probes, keys: 0, appended: Vec::new() };
-        let buckets = Pages::zeroed(buckets.saturating_mul(BUCKET_BYTES))?;
+        let buckets = AlignedBuf::zeroed(buckets.saturating_mul(BUCKET_BYTES))?;
         Poppy::assemble(head, cache, buckets)
     }
 
@@ -278,7 +281,7 @@ impl Poppy {
         let (ours, theirs) = (bits_of(&self.cache), bits_of(&other.cache));
         if ours != theirs {
             let (have, got) = (format!("{ours} bits"), format!("{theirs} bits"));
-            return Err(mayhap::MergeError { what: "caches", have, got }.into());
+            return Err(mayhap::MergeError::new("caches", have, got).into());
         }
         // The larger first: where it refuses, nothing has changed yet.
         self.buckets.union(&other.buckets)?;

@@ -2,7 +2,7 @@
 
 use crate::hash::wyhash;
 use crate::{Modulus, ids};
-use mayhap::{Scheme, SchemeId};
+use mayhap::scheme::{Scheme, SchemeId};
 
 pub(super) const BUCKET_BITS: u64 = 1 << 15;
 pub(super) const BUCKET_BYTES: u64 = BUCKET_BITS / 8;
@@ -38,7 +38,7 @@ impl Buckets {
 
 impl Scheme for Buckets {
     type Hash = u64;
-    type Keys = mayhap::ByteKeys;
+    type Keys = mayhap::key::ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::POPPY_V2
@@ -94,7 +94,7 @@ impl Cache {
 
 impl Scheme for Cache {
     type Hash = u64;
-    type Keys = mayhap::ByteKeys;
+    type Keys = mayhap::key::ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::POPPY_V2

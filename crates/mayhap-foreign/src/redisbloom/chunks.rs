@@ -6,7 +6,7 @@
 
 use super::{Chain, Header};
 use crate::ForeignError;
-use mayhap::Pages;
+use mayhap::mem::AlignedBuf;
 use std::borrow::Cow;
 
 /// The most bytes of data in one chunk, as RedisBloom has it.
@@ -80,7 +80,7 @@ impl Chain {
             let got = format!("{bytes}, with at most {max_bytes} allowed");
             return Err(ForeignError::field("bytes of all links", got, "within the limit"));
         }
-        Chain::of_header(&header, |info| Ok(Pages::zeroed(info.bytes)?))
+        Chain::of_header(&header, |info| Ok(AlignedBuf::zeroed(info.bytes)?))
     }
 
     /// What `BF.LOADCHUNK` does with any other iterator: bits of one link, put where the iterator

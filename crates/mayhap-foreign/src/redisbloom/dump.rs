@@ -22,7 +22,7 @@
 use super::crc64::crc64;
 use super::{Chain, Header, Layout, LinkInfo, lzf};
 use crate::{ForeignError, Reader};
-use mayhap::Pages;
+use mayhap::mem::AlignedBuf;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -69,7 +69,7 @@ pub fn is_dump(bytes: &[u8]) -> bool {
 
 /// Read a payload into memory of its own.
 pub fn decode(payload: &[u8]) -> Result<Chain, ForeignError> {
-    read(payload, |bits| Ok(Pages::copy_of(&bits)?))
+    read(payload, |bits| Ok(AlignedBuf::copy_of(&bits)?))
 }
 
 /// Likewise, and the options by which the chain, unchanged, gives the same payload again.
@@ -78,7 +78,7 @@ pub fn decode_with_options(payload: &[u8]) -> Result<(Chain, Options), ForeignEr
     let chain = read(payload, |bits| {
         is_long |= bits.len() > SHORT;
         was_compressed |= bits.len() > SHORT && matches!(bits, Cow::Owned(_));
-        Ok(Pages::copy_of(&bits)?)
+        Ok(AlignedBuf::copy_of(&bits)?)
     })?;
     let compress = was_compressed || !is_long;
     Ok((chain, Options { rdb_version: rdb_version_of(payload), compress }))
@@ -260,7 +260,7 @@ pub fn write<B: AsRef<[u8]>>(
     options: Options,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let mut out = Summed { out, crc: 0 };
+    let mut out = ChecksumWriter { out, crc: 0 };
     out.write_all(&[MODULE_2])?;
     // Redis spells ids at full length, and so do these first bytes.
     out.write_all(&[0x81])?;
@@ -287,12 +287,12 @@ pub fn write<B: AsRef<[u8]>>(
 }
 
 /// Bytes on their way out, summed up.
-struct Summed<W> {
+struct ChecksumWriter<W> {
     out: W,
     crc: u64,
 }
 
-impl<W: Write> Summed<W> {
+impl<W: Write> ChecksumWriter<W> {
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.crc = crc64(self.crc, bytes);
         self.out.write_all(bytes)

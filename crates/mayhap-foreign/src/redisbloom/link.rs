@@ -79,7 +79,9 @@ impl LinkInfo {
     }
 
     /// At least as strict as RedisBloom 2.8.2 and later are when they load a chain; what earlier
-    /// ones wrote otherwise is taken where it comes in their layout.
+    /// ones wrote otherwise is taken where it comes in their layout. Entries and rate are not held
+    /// against the bits, for RedisBloom loads headers that others made by their own reckoning; what
+    /// grows from them is, when it grows.
     pub(super) fn check(&self, is_old: bool) -> Result<(), ForeignError> {
         if !(self.error > 0.0 && self.error < 1.0) {
             return Err(ForeignError::field("error rate", self.error, "between 0 and 1"));
@@ -103,11 +105,6 @@ impl LinkInfo {
                 got,
                 "the bits an entry times ln 2, rounded up",
             ));
-        }
-        // The next link is made for several times as many: a few bytes must not claim gigabytes.
-        if self.entries > have.saturating_mul(8) {
-            let got = format!("{} in {have} bits", self.entries);
-            return Err(ForeignError::field("entries", got, "at most eight for each bit"));
         }
         if self.n2 > 63 || self.n2 != 0 && have >> self.n2 == 0 {
             let got = format!("2^{} of {have}", self.n2);
@@ -134,8 +131,8 @@ impl LinkInfo {
         let scheme = Murmur::new(is_64, self.bits, self.n2)
             .filter(|scheme| scheme.range() <= bits_there)
             .ok_or_else(misfit)?;
-        let shape = ClassicShape { bits: bits_there, probes: self.hashes };
+        let shape = ClassicShape::new(bits_there, self.hashes);
         let filter = Classic::from_parts(scheme, shape, bits).ok_or_else(misfit)?;
-        Ok(filter.made_for(self.entries, self.error, self.items))
+        Ok(filter.with_target(self.entries, self.error, self.items))
     }
 }

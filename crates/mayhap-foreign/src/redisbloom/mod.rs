@@ -14,23 +14,24 @@
 //!
 //! RedisBloom hashes by Murmur without a secret, so whoever chooses keys can choose bad ones.
 
-mod any;
 mod chunks;
 mod crc64;
 pub mod dump;
+mod foreign;
 mod header;
 mod link;
 mod lzf;
 mod scheme;
 
-pub(crate) use any::{create_any, from_kept, open_any};
 pub use chunks::{Chunk, Incoming, MAX_CHUNK_BYTES};
+pub(crate) use foreign::FAMILY;
 pub use header::{Header, Layout};
 pub use link::LinkInfo;
 pub use scheme::{Murmur, Pair};
 
-use crate::{ForeignError, Format, chain};
-use mayhap::{Classic, MergeError, Pages};
+use crate::{ForeignError, Format, chain, limits};
+use mayhap::mem::AlignedBuf;
+use mayhap::{Classic, MergeError};
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -76,10 +77,10 @@ pub enum Scaling {
 /// assert!(Chain::open(&file)?.contains("ada"));
 /// # Ok::<(), mayhap_foreign::ForeignError>(())
 /// ```
-pub type Chain<B = Pages> = chain::Chain<RedisBloom, B>;
+pub type Chain<B = AlignedBuf> = chain::Chain<RedisBloom, B>;
 
 /// One filter of a chain.
-pub type Link<B = Pages> = chain::Layer<RedisBloom, B>;
+pub type Link<B = AlignedBuf> = chain::Layer<RedisBloom, B>;
 
 /// What is said of a chain as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +107,7 @@ impl RedisBloom {
     }
 }
 
-impl chain::Rule for RedisBloom {
+impl chain::GrowthRule for RedisBloom {
     type Scheme = Murmur;
     type Info = LinkInfo;
 
@@ -144,10 +145,19 @@ impl chain::Rule for RedisBloom {
             let what = "the filter is full and made not to grow: reserve a larger one";
             return Err(ForeignError::Refused { format: Format::Redisbloom, what });
         };
+        if self.options & options::ENTS_IS_BITS != 0 {
+            // RedisBloom would take the next capacity for a power of two: 40 keys, 128 GiB.
+            let what = "the filter is full, and its size is a power of two that was asked for: \
+                        no command makes such a filter, so there is no rule for the next layer";
+            return Err(ForeignError::Refused { format: Format::Redisbloom, what });
+        }
+        let growth = limits::growth(growth)?;
         let entries = newest.entries.checked_mul(growth.into()).ok_or_else(|| {
             ForeignError::field("capacity of the next link", "2^64 or more", "below")
         })?;
-        LinkInfo::sized(entries, newest.error * TIGHTENING, self.options)
+        let next = LinkInfo::sized(entries, newest.error * TIGHTENING, self.options)?;
+        limits::next_layer_bytes(newest.bytes, growth, next.bytes)?;
+        Ok(next)
     }
 
     fn check_hashes_as(&self, other: &RedisBloom) -> Result<(), ForeignError> {
@@ -167,7 +177,7 @@ fn same<T: PartialEq + ToString>(what: &'static str, have: T, got: T) -> Result<
     if have == got {
         return Ok(());
     }
-    Err(MergeError { what, have: have.to_string(), got: got.to_string() }.into())
+    Err(MergeError::new(what, have.to_string(), got.to_string()).into())
 }
 
 impl Chain {
@@ -176,8 +186,8 @@ impl Chain {
     pub fn reserve(capacity: u64, error: f64, scaling: Scaling) -> Result<Chain, ForeignError> {
         let options = options::FORCE64 | options::NOROUND;
         let (growth, options, tightening) = match scaling {
-            Scaling::By(0) => {
-                return Err(ForeignError::field("expansion", 0, "1 or more, or nonscaling"));
+            Scaling::By(growth) if limits::growth(growth).is_err() => {
+                return Err(ForeignError::field("expansion", growth, "1 to 32768, or nonscaling"));
             }
             Scaling::By(growth) => (growth, options, TIGHTENING),
             Scaling::Fixed => (DEFAULT_GROWTH, options | options::NO_SCALING, 1.0),
@@ -190,7 +200,7 @@ impl Chain {
 
     /// Read the chunks of a dump, one after another, into memory of their own.
     pub fn decode(bytes: &[u8]) -> Result<Chain, ForeignError> {
-        Chain::read(bytes, |range| Ok(Pages::copy_of(&bytes[range])?))
+        Chain::read(bytes, |range| Ok(AlignedBuf::copy_of(&bytes[range])?))
     }
 }
 
@@ -247,7 +257,7 @@ impl<B: AsRef<[u8]>> Chain<B> {
     /// The same chain, to be written in this layout. An old dump must be given the new one before
     /// a RedisBloom of today loads it.
     pub fn with_layout(self, layout: Layout) -> Self {
-        self.told(|rule| RedisBloom { layout, ..rule }, LinkInfo::renewed)
+        self.with_info(|rule| RedisBloom { layout, ..rule }, LinkInfo::renewed)
     }
 
     /// The chunks, one after another.

@@ -2,7 +2,7 @@
 
 use crate::hash::{murmur2_32, murmur64a};
 use crate::{Modulus, ids};
-use mayhap::{Scheme, SchemeId};
+use mayhap::scheme::{Scheme, SchemeId};
 
 /// MurmurHash64A twice (or, in filters from before 64-bit hashes, MurmurHash2 twice) and double
 /// hashing modulo the bits of the link.
@@ -45,13 +45,13 @@ pub(super) fn hash(is_64: bool, key: &[u8]) -> Pair {
 
 impl Scheme for Murmur {
     type Hash = Pair;
-    type Keys = mayhap::ByteKeys;
+    type Keys = mayhap::key::ByteKeys;
 
     fn id(&self) -> SchemeId {
         if self.is_64 { ids::REDISBLOOM_64 } else { ids::REDISBLOOM_32 }
     }
 
-    fn reach(&self, _: u64) -> u64 {
+    fn addressable_bits(&self, _: u64) -> u64 {
         self.range.get()
     }
 

@@ -6,8 +6,10 @@
 
 use super::{TRAILER_BYTES, rate_by_block};
 use crate::{ForeignError, hash::xxph3, ids};
+use mayhap::Classic;
+use mayhap::mem::AlignedBuf;
+use mayhap::scheme::{Scheme, SchemeId};
 use mayhap::sizing::{BlockedShape, ClassicShape};
-use mayhap::{Classic, Pages, Scheme, SchemeId};
 
 const LINE_BITS: u64 = 512;
 /// The largest array RocksDB makes.
@@ -19,7 +21,7 @@ pub struct FastLocal;
 
 impl Scheme for FastLocal {
     type Hash = u64;
-    type Keys = mayhap::ByteKeys;
+    type Keys = mayhap::key::ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::ROCKSDB_FAST_LOCAL
@@ -103,7 +105,7 @@ pub fn bits_per_key_for(fpr: f64) -> f64 {
     let rate = |millibits: u32| {
         let keys = LINES * LINE_BITS * 1000 / u64::from(millibits);
         let probes_per_line = probes_of_millibits(millibits);
-        BlockedShape { lines: LINES, lines_per_key: 1, probes_per_line }.fpr_at(keys)
+        BlockedShape::new(LINES, 1, probes_per_line).fpr_at(keys)
     };
     // Tenths of a bit: the probes change with the bits, so the rate falls with a few bumps.
     let tenths = (10..1000).find(|tenths| rate(100 * tenths) <= fpr);
@@ -114,7 +116,7 @@ pub fn bits_per_key_for(fpr: f64) -> f64 {
 pub(super) fn shape(keys: u64, millibits: u32) -> ClassicShape {
     let bytes = (u128::from(keys) * u128::from(millibits)).div_ceil(8000);
     let lines = bytes.div_ceil(64).min(u128::from(MAX_BYTES / 64)) as u64;
-    ClassicShape { bits: lines * LINE_BITS, probes: probes_of_millibits(millibits) }
+    ClassicShape::new(lines * LINE_BITS, probes_of_millibits(millibits))
 }
 
 /// An empty filter of the size RocksDB gives `keys` keys.
@@ -122,7 +124,7 @@ pub(super) fn empty(keys: u64, bits_per_key: f64) -> Result<Classic<FastLocal>, 
     let millibits = millibits(bits_per_key)
         .ok_or_else(|| ForeignError::field("bits per key", bits_per_key, "at least 0.5"))?;
     let shape = shape(keys.max(1), millibits);
-    let bits = Pages::zeroed(shape.bits / 8)?;
+    let bits = AlignedBuf::zeroed(shape.bits / 8)?;
     Classic::from_parts(FastLocal, shape, bits).ok_or_else(super::misfit)
 }
 

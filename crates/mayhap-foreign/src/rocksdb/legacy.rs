@@ -7,8 +7,11 @@
 use super::{TRAILER_BYTES, fast_local, rate_by_block};
 use crate::hash::{Tail, ldbhash};
 use crate::{ForeignError, ids};
+use mayhap::Classic;
+use mayhap::key::{ByteKeys, KeyOf};
+use mayhap::mem::AlignedBuf;
+use mayhap::scheme::{Scheme, SchemeId};
 use mayhap::sizing::ClassicShape;
-use mayhap::{ByteKeys, Classic, KeyOf, Pages, Scheme, SchemeId};
 
 /// The line of the machines that most files come from.
 const LINE_BYTES: u64 = 64;
@@ -97,8 +100,8 @@ pub(super) fn empty(keys: u64, bits_per_key: f64) -> Result<Classic<Legacy>, For
         .map_err(|_| ForeignError::field("keys", keys, "few enough for 2^32 lines"))?;
     let scheme = Legacy { lines, line_bits: 8 * LINE_BYTES };
     let bytes = u64::from(lines) * LINE_BYTES;
-    let shape = ClassicShape { bits: 8 * bytes, probes };
-    Classic::from_parts(scheme, shape, Pages::zeroed(bytes)?).ok_or_else(super::misfit)
+    let shape = ClassicShape::new(8 * bytes, probes);
+    Classic::from_parts(scheme, shape, AlignedBuf::zeroed(bytes)?).ok_or_else(super::misfit)
 }
 
 /// The block of these keys, as an x86 machine writes it.

@@ -19,22 +19,25 @@
 //! # assert_eq!(filter.encode(), block);
 //! ```
 
-mod any;
 mod checksum;
 mod fast_local;
+mod foreign;
 mod legacy;
 mod ribbon;
 mod sst;
 
-pub(crate) use any::{create_any, from_kept, open_any};
 pub use fast_local::{FastLocal, bits_per_key_for, millibits, probes_of_millibits};
+pub(crate) use foreign::FAMILY;
 pub use legacy::Legacy;
 pub use ribbon::Ribbon;
 pub use sst::{filter_in_sst, is_sst};
 
-use crate::{ForeignError, Format, pieces};
+use crate::{ForeignError, Format, chunked};
+use mayhap::key::{ByteKeys, KeyOf};
+use mayhap::mem::AlignedBuf;
+use mayhap::scheme::Scheme;
 use mayhap::sizing::ClassicShape;
-use mayhap::{ByteKeys, Classic, KeyOf, MergeError, Pages, Scheme};
+use mayhap::{Classic, MergeError};
 use std::ops::Range;
 
 /// Bytes of the trailer.
@@ -42,7 +45,7 @@ pub const TRAILER_BYTES: usize = 5;
 
 /// The filters of RocksDB, whichever it is.
 #[derive(Clone, Debug)]
-pub enum Filter<B = Pages> {
+pub enum Filter<B = AlignedBuf> {
     /// Since format version 5: one line of 512 bits a key.
     FastLocal(Classic<FastLocal, B>),
     /// Before it: likewise, by another hash.
@@ -54,7 +57,7 @@ pub enum Filter<B = Pages> {
 impl Filter {
     /// Read a filter block into memory of its own.
     pub fn decode(block: &[u8]) -> Result<Filter, ForeignError> {
-        Filter::read(block, |range| Ok(Pages::copy_of(&block[range])?))
+        Filter::read(block, |range| Ok(AlignedBuf::copy_of(&block[range])?))
     }
 
     /// Insert a key. `true`: it was certainly new. A ribbon filter is made once and for all.
@@ -76,7 +79,7 @@ impl Filter {
             }
             (ours, theirs) => {
                 let (have, got) = (ours.kind().to_owned(), theirs.kind().to_owned());
-                Err(MergeError { what: "kinds", have, got }.into())
+                Err(MergeError::new("kinds", have, got).into())
             }
         }
     }
@@ -114,14 +117,14 @@ impl<B: AsRef<[u8]>> Filter<B> {
         let bits = 8 * body.len() as u64;
         match trailer[0] as i8 {
             -1 => {
-                let shape = ClassicShape { bits, probes: fast_local::probes(bits, trailer)? };
+                let shape = ClassicShape::new(bits, fast_local::probes(bits, trailer)?);
                 let filter = Classic::from_parts(FastLocal, shape, part(body)?);
                 filter.map(Filter::FastLocal).ok_or_else(misfit)
             }
             -2 => Ok(Filter::Ribbon(Ribbon::new(trailer, part(body)?)?)),
             probes @ 1.. => {
                 let scheme = Legacy::read(bits, trailer)?;
-                let shape = ClassicShape { bits, probes: probes.unsigned_abs().into() };
+                let shape = ClassicShape::new(bits, probes.unsigned_abs().into());
                 let filter = Classic::from_parts(scheme, shape, part(body)?);
                 filter.map(Filter::Legacy).ok_or_else(misfit)
             }
@@ -154,7 +157,9 @@ impl<B: AsRef<[u8]>> Filter<B> {
                 hashes.clear();
                 hashes.extend(keys.iter().map(|key| filter.hash(key)));
             };
-            pieces::each(keys, answers, hash, |hashes, found| filter.contains_batch(hashes, found));
+            chunked::each(keys, answers, hash, |hashes, found| {
+                filter.contains_batch(hashes, found);
+            });
         }
         match self {
             Filter::FastLocal(filter) => ask(filter, keys, answers),

@@ -7,7 +7,7 @@
 
 use super::TRAILER_BYTES;
 use crate::{ForeignError, hash::le64, hash::xxph3};
-use mayhap::{ByteKeys, KeyOf};
+use mayhap::key::{ByteKeys, KeyOf};
 
 const SEGMENT_BYTES: u64 = 16;
 /// Coefficients of a key, and starting places of a block.

@@ -11,17 +11,18 @@
 //! The seed is in the payload: it keeps keys from being chosen badly as long as the payload, and
 //! whoever can read the server's files, keeps it.
 
-mod any;
+mod foreign;
 mod payload;
 mod seed;
 
-pub(crate) use any::{create_any, from_kept, open_any};
+pub(crate) use foreign::FAMILY;
 pub use seed::{Pair, Seed, Sip};
 
 use crate::hash::side_by_side;
 use crate::{ForeignError, Format, chain, limits};
+use mayhap::mem::AlignedBuf;
 use mayhap::sizing::ClassicShape;
-use mayhap::{Classic, MergeError, Pages};
+use mayhap::{Classic, MergeError};
 use std::f64::consts::LN_2;
 
 /// valkey-bloom's filter: filters of growing size, asked newest first.
@@ -36,10 +37,10 @@ use std::f64::consts::LN_2;
 /// assert!(Chain::open(&payload)?.contains("ada"));
 /// # Ok::<(), mayhap_foreign::ForeignError>(())
 /// ```
-pub type Chain<B = Pages> = chain::Chain<ValkeyBloom, B>;
+pub type Chain<B = AlignedBuf> = chain::Chain<ValkeyBloom, B>;
 
 /// One filter of a chain.
-pub type Layer<B = Pages> = chain::Layer<ValkeyBloom, B>;
+pub type Layer<B = AlignedBuf> = chain::Layer<ValkeyBloom, B>;
 
 /// What is said of a chain as a whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -122,7 +123,7 @@ impl LayerInfo {
     }
 }
 
-impl chain::Rule for ValkeyBloom {
+impl chain::GrowthRule for ValkeyBloom {
     type Scheme = Sip;
     type Info = LayerInfo;
 
@@ -141,13 +142,13 @@ impl chain::Rule for ValkeyBloom {
         bits: B,
     ) -> Result<Classic<Sip, B>, ForeignError> {
         let count = 8 * bits.as_ref().len() as u64;
-        let shape = ClassicShape { bits: count, probes: info.probes };
+        let shape = ClassicShape::new(count, info.probes);
         let filter = Sip::new(&self.seed, count)
             .and_then(|scheme| Classic::from_parts(scheme, shape, bits))
             .ok_or_else(|| {
                 ForeignError::field("bits of a filter", count, "8 or more, and 1 to 2048 probes")
             })?;
-        Ok(filter.made_for(info.capacity, 0.0, info.items))
+        Ok(filter.with_target(info.capacity, 0.0, info.items))
     }
 
     fn bytes(info: &LayerInfo) -> u64 {
@@ -172,14 +173,17 @@ impl chain::Rule for ValkeyBloom {
             let what = "the filter is full and made not to grow: reserve a larger one";
             return Err(ForeignError::Refused { format: Format::ValkeyBloom, what });
         }
-        let capacity = newest.capacity.checked_mul(self.expansion.into());
+        let growth = limits::growth(self.expansion)?;
+        let capacity = newest.capacity.checked_mul(growth.into());
         let capacity = capacity.filter(|capacity| *capacity <= i64::MAX as u64);
         let capacity = capacity.ok_or_else(|| {
             ForeignError::field("capacity of the next filter", "2^63 or more", "below")
         })?;
         let fpr = self.fpr * self.tightening.powi(layers as i32);
         // As there: no rate falls below the smallest ordinary number.
-        LayerInfo::sized(capacity, fpr.max(f64::MIN_POSITIVE))
+        let next = LayerInfo::sized(capacity, fpr.max(f64::MIN_POSITIVE))?;
+        limits::next_layer_bytes(newest.bytes, growth, next.bytes)?;
+        Ok(next)
     }
 
     fn check_hashes_as(&self, other: &ValkeyBloom) -> Result<(), ForeignError> {
@@ -187,7 +191,7 @@ impl chain::Rule for ValkeyBloom {
             return Ok(());
         }
         let (have, got) = ("one".to_owned(), "another".to_owned());
-        Err(MergeError { what: "seeds", have, got }.into())
+        Err(MergeError::new("seeds", have, got).into())
     }
 
     fn check_laid_out_as(ours: &LayerInfo, theirs: &LayerInfo) -> Result<(), ForeignError> {
@@ -196,7 +200,7 @@ impl chain::Rule for ValkeyBloom {
         }
         let text = |info: &LayerInfo| format!("{}, {} probes", 8 * info.bytes, info.probes);
         let (have, got) = (text(ours), text(theirs));
-        Err(MergeError { what: "bits of a filter", have, got }.into())
+        Err(MergeError::new("bits of a filter", have, got).into())
     }
 }
 
@@ -209,6 +213,9 @@ impl Chain {
         expansion: u32,
         seed: Seed,
     ) -> Result<Chain, ForeignError> {
+        if expansion > 0 && limits::growth(expansion).is_err() {
+            return Err(ForeignError::field("expansion", expansion, "0 to 32768"));
+        }
         let rule = ValkeyBloom::new(expansion, fpr, 0.5, seed)?;
         let first = Layer::empty(&rule, LayerInfo::sized(capacity, fpr)?)?;
         Chain::of_layers(rule, vec![first])

@@ -2,7 +2,7 @@
 
 use super::{Chain, Layer, LayerInfo, Seed, ValkeyBloom};
 use crate::{ForeignError, Reader, limits};
-use mayhap::Pages;
+use mayhap::mem::AlignedBuf;
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ const BLOB_FRONT_BYTES: u64 = 1 + 8 + 4 + 32;
 impl Chain {
     /// Read a payload into memory of its own.
     pub fn decode(payload: &[u8]) -> Result<Chain, ForeignError> {
-        Chain::read(payload, |range| Ok(Pages::copy_of(&payload[range])?))
+        Chain::read(payload, |range| Ok(AlignedBuf::copy_of(&payload[range])?))
     }
 }
 

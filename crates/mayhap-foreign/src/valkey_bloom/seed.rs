@@ -1,8 +1,8 @@
 //! How valkey-bloom turns a key into positions: SipHash under two keys, then a + i·b.
 
-use crate::hash::{Rows, SideBySide, sip13_of_slice_of_rows, sip13_of_slice_twice};
+use crate::hash::{KeyLanes, MultiLane, sip13_of_slice_of_rows, sip13_of_slice_twice};
 use crate::{Modulus, ids};
-use mayhap::{Scheme, SchemeId};
+use mayhap::scheme::{Scheme, SchemeId};
 
 /// Later probes are taken modulo this prime, the largest below 2⁶⁴, before modulo the bits.
 const PRIME: u64 = 0xffff_ffff_ffff_ffc5;
@@ -42,19 +42,19 @@ impl Seed {
     }
 }
 
-impl SideBySide<16> for Seed {
+impl MultiLane<16> for Seed {
     type Word = u64;
     type Hash = Pair;
 
     #[inline(always)]
-    fn of_each(&self, _: &[&[u8]; 16], rows: &Rows<u64, 16>) -> [Pair; 16] {
+    fn hash_lanes(&self, _: &[&[u8]; 16], rows: &KeyLanes<u64, 16>) -> [Pair; 16] {
         let [first, second] = self.keys();
         let first = sip13_of_slice_of_rows(rows, &first);
         let second = sip13_of_slice_of_rows(rows, &second);
         std::array::from_fn(|i| Pair { first: first[i], second: second[i] })
     }
 
-    fn of_one(&self, key: &[u8]) -> Pair {
+    fn hash_one(&self, key: &[u8]) -> Pair {
         self.hash(key)
     }
 }
@@ -89,7 +89,7 @@ impl Sip {
 
 impl Scheme for Sip {
     type Hash = Pair;
-    type Keys = mayhap::ByteKeys;
+    type Keys = mayhap::key::ByteKeys;
 
     fn id(&self) -> SchemeId {
         ids::VALKEY_BLOOM

@@ -1,11 +1,11 @@
-//! What happens to files on their way.
+//! Damages files: changed, truncated and inserted bytes.
 
 use proptest::prelude::*;
 
-/// Where, which byte, and what is done with it.
+/// The position, the byte, and the change.
 pub type Change = (prop::sample::Index, u8, u8);
 
-/// The bytes with some of them changed, cut off or put in.
+/// The bytes with some of them changed, truncated or inserted.
 pub fn damage(mut bytes: Vec<u8>, changes: &[Change]) -> Vec<u8> {
     /// Most formats have their numbers at one of the ends.
     const END: usize = 80;

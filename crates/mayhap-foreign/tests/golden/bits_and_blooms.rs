@@ -1,11 +1,11 @@
 use crate::vectors::{Case, cases, check, check_edges, rebuild};
 use mayhap_foreign::KeyType;
-use mayhap_foreign::bits_and_blooms::{self, Spelling};
+use mayhap_foreign::bits_and_blooms::{self, FileEncoding};
 
-fn spelling(case: &Case) -> Spelling {
+fn encoding(case: &Case) -> FileEncoding {
     match case.params["encoding"].as_str().unwrap() {
-        "json" => Spelling::Json,
-        _ => Spelling::Binary,
+        "json" => FileEncoding::Json,
+        _ => FileEncoding::Binary,
     }
 }
 
@@ -13,7 +13,7 @@ fn spelling(case: &Case) -> Spelling {
 fn members_and_probes_and_bytes() {
     for case in cases("bits-and-blooms") {
         let filter = bits_and_blooms::decode(&case.file).unwrap();
-        assert_eq!(filter.frame().spelling(), spelling(&case));
+        assert_eq!(filter.frame().encoding(), encoding(&case));
         check(&case, &filter, KeyType::Bytes);
         assert_eq!(filter.estimate(), case.params["approximated_size"], "{}", case.name);
     }
@@ -25,9 +25,9 @@ fn filters_made_here_are_those_made_there() {
         let empty = match case.params["n"].as_u64() {
             Some(n) => {
                 let fpr = case.params["fp"].as_f64().unwrap();
-                bits_and_blooms::create(n, fpr, spelling(&case))
+                bits_and_blooms::create(n, fpr, encoding(&case))
             }
-            None => bits_and_blooms::with_shape(1000, 7, Spelling::Binary, (0, 0.0)),
+            None => bits_and_blooms::with_shape(1000, 7, FileEncoding::Binary, (0, 0.0)),
         };
         rebuild(&case, empty.unwrap(), KeyType::Bytes);
     }

@@ -34,7 +34,7 @@ fn filters_made_here_are_those_made_there() {
         if case.name.ends_with("_gz") {
             case.file = inflated(&case.file);
         }
-        // What was appended is none of the filter's.
+        // Appended data is not part of the filter.
         let appended = case.params["appended_data"].as_str().unwrap().len();
         case.file.truncate(case.file.len() - appended);
         let n = case.params["n"].as_u64().or(case.params["capacity"].as_u64()).unwrap();

@@ -41,7 +41,7 @@ fn a_policy_makes_and_reads_the_same_blocks() {
     }
 }
 
-/// No release of the old LevelDB can still be had: its hash is pinned by known answers, and its
+/// The old LevelDB is no longer available: its hash is pinned by known answers, and its
 /// blocks differ from the new ones for keys with high bytes at the end.
 #[test]
 fn old_blocks_are_old() {

@@ -1,7 +1,7 @@
 //! The golden files and the rules of their keys.
 
 use mayhap_foreign::KeyType;
-use mayhap_foreign::frame::{Frame, Framed};
+use mayhap_foreign::flat::{FlatFilter, FlatFormat};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub struct Case {
     pub answers: Vec<bool>,
 }
 
-/// Keys as their type spells them: bytes, or the texts of numbers.
+/// Keys as encoded by their type: bytes, or the texts of numbers.
 pub type Keys = Vec<Vec<u8>>;
 
 fn root() -> PathBuf {
@@ -111,7 +111,7 @@ pub fn edges(format: &str) -> Vec<Edge> {
     edges
 }
 
-/// Ours may be stricter than the real implementation, never looser: what it refuses we refuse,
+/// Mayhap may be stricter than the real implementation, never looser: what it rejects we reject,
 /// and where both answer they agree.
 pub fn check_edges(format: &str, answer: impl Fn(&[u8]) -> Result<bool, String>) {
     for edge in edges(format) {
@@ -134,7 +134,7 @@ pub fn key_type(case: &Case) -> KeyType {
 }
 
 /// Members, probes and bytes of a filter decoded from its golden file.
-pub fn check<F: Frame>(case: &Case, filter: &Framed<F>, keys: KeyType) {
+pub fn check<F: FlatFormat>(case: &Case, filter: &FlatFilter<F>, keys: KeyType) {
     let format = filter.frame().format();
     let key = |text: &Vec<u8>| keys.key(format, text).unwrap().into_owned();
     assert!(case.members.iter().all(|text| filter.contains(key(text))), "{}", case.name);
@@ -143,8 +143,12 @@ pub fn check<F: Frame>(case: &Case, filter: &Framed<F>, keys: KeyType) {
     assert!(filter.encode().unwrap() == case.file, "{}: other bytes", case.name);
 }
 
-/// A filter made here becomes the golden file.
-pub fn rebuild<F: Frame>(case: &Case, mut empty: Framed<F>, keys: KeyType) -> Framed<F> {
+/// A filter built here is byte-identical to the golden file.
+pub fn rebuild<F: FlatFormat>(
+    case: &Case,
+    mut empty: FlatFilter<F>,
+    keys: KeyType,
+) -> FlatFilter<F> {
     let format = empty.frame().format();
     for text in &case.members {
         empty.insert(keys.key(format, text).unwrap().into_owned());

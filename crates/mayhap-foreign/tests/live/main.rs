@@ -10,13 +10,13 @@ mod redis;
 use mayhap_foreign::{Bytes, Foreign, Format, KeyType, Options, leveldb, parquet};
 use program::{Program, Work};
 
-/// Enough to make false positives, and some that encodings stumble over.
+/// Enough for false positives, and some with difficult encodings.
 fn members() -> Vec<String> {
     let odd = ["ключ", "鍵", "clé", "🔑🗝", "a b\tc", "'quoted'", "\u{7f}", "~"].map(str::to_owned);
     (0..1000).map(|i| format!("key-{i}")).chain(odd).collect()
 }
 
-fn strangers(count: usize) -> Vec<String> {
+fn absent_keys(count: usize) -> Vec<String> {
     (0..count).map(|i| format!("probe-{i}-ß")).collect()
 }
 
@@ -46,7 +46,7 @@ fn opened(format: Format, options: &Options, file: Vec<u8>) -> Box<dyn Foreign> 
     mayhap_foreign::open(format, &Bytes::new(file), options).unwrap()
 }
 
-/// Our answers, a 0 or 1 a key.
+/// Our answers, a 0 or 1 per key.
 fn answers(filter: &dyn Foreign, keys: &[Vec<u8>]) -> String {
     let mut answers = Vec::new();
     let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
@@ -54,12 +54,12 @@ fn answers(filter: &dyn Foreign, keys: &[Vec<u8>]) -> String {
     answers.iter().map(|answer| if *answer { '1' } else { '0' }).collect()
 }
 
-/// What both must agree on: every member is in, and the same strangers pass, but not all and some.
+/// What both must agree on: every member is in, and the same false positives, but not all and some.
 struct Agreement<'a> {
     format: Format,
     options: &'a Options,
     members: Vec<String>,
-    strangers: Vec<String>,
+    absent_keys: Vec<String>,
 }
 
 impl Agreement<'_> {
@@ -70,9 +70,9 @@ impl Agreement<'_> {
         assert_eq!(answers(filter.as_ref(), &spelled(format, options, &self.members)), all);
         work.write("keys.txt", lines(&self.members));
         assert_eq!(theirs(file, "keys.txt"), all, "{file}: members");
-        let ours = answers(filter.as_ref(), &spelled(format, options, &self.strangers));
-        work.write("strangers.txt", lines(&self.strangers));
-        assert_eq!(theirs(file, "strangers.txt"), ours, "{file}: strangers");
+        let ours = answers(filter.as_ref(), &spelled(format, options, &self.absent_keys));
+        work.write("absent.txt", lines(&self.absent_keys));
+        assert_eq!(theirs(file, "absent.txt"), ours, "{file}: absent keys");
         assert!(ours.contains('1') && ours.contains('0'), "{file}: {ours}");
     }
 }
@@ -89,9 +89,9 @@ fn guava() {
         Program::new("java").arg("-cp").arg("/usr/share/java/guava.jar").source("Guava.java");
     for (key_type, kind) in [(KeyType::Bytes, "string"), (KeyType::I64, "long")] {
         let options = Options::new().with_key_type(key_type);
-        let (members, strangers) = match key_type {
+        let (members, absent_keys) = match key_type {
             KeyType::I64 => (numbers(-3000, 1000), numbers(1_000_003, 5000)),
-            _ => (members(), strangers(5000)),
+            _ => (members(), absent_keys(5000)),
         };
         let count = members.len().to_string();
         let ours = made(Format::Guava, 0.01, &options, &members);
@@ -99,7 +99,8 @@ fn guava() {
         work.write("members.txt", lines(&members));
         java.run(&work, &["make", "theirs.bin", "members.txt", &count, "0.01", kind]);
         assert_eq!(work.read("theirs.bin"), ours, "byte for byte");
-        let agreement = Agreement { format: Format::Guava, options: &options, members, strangers };
+        let agreement =
+            Agreement { format: Format::Guava, options: &options, members, absent_keys };
         for file in ["ours.bin", "theirs.bin"] {
             agreement.check(&work, file, |file, keys| java.run(&work, &["ask", file, keys, kind]));
         }
@@ -123,7 +124,7 @@ fn goleveldb() {
         assert_eq!(work.read("theirs.bin"), ours, "byte for byte");
         let format = Format::Goleveldb;
         let agreement =
-            Agreement { format, options: &options, members, strangers: strangers(9000) };
+            Agreement { format, options: &options, members, absent_keys: absent_keys(9000) };
         for file in ["ours.bin", "theirs.bin"] {
             agreement.check(&work, file, |file, keys| go.run(&work, &["ask", file, keys]));
         }
@@ -149,8 +150,8 @@ fn willf_bloom() {
     let mut again = Vec::new();
     json.write_as(Format::BitsAndBlooms, &mut again).unwrap();
     assert_eq!(again, work.read("theirs.json"), "byte for byte");
-    let (format, strangers) = (Format::BitsAndBlooms, strangers(5000));
-    let agreement = Agreement { format, options: &options, members, strangers };
+    let (format, absent_keys) = (Format::BitsAndBlooms, absent_keys(5000));
+    let agreement = Agreement { format, options: &options, members, absent_keys };
     for file in ["ours.bin", "theirs.bin", "theirs.json"] {
         agreement.check(&work, file, |file, keys| go.run(&work, &["ask", file, keys]));
     }
@@ -170,8 +171,8 @@ fn dcso() {
     bloom.run(&work, &["create", "-p", "0.01", "-n", &count, "theirs.bloom"]);
     bloom.run_on(&work, &["insert", "theirs.bloom"], "members.txt");
     assert_eq!(work.read("theirs.bloom"), work.read("ours.bloom"), "byte for byte");
-    let (format, strangers) = (Format::Dcso, strangers(5000));
-    let agreement = Agreement { format, options: &options, members, strangers };
+    let (format, absent_keys) = (Format::Dcso, absent_keys(5000));
+    let agreement = Agreement { format, options: &options, members, absent_keys };
     for file in ["ours.bloom", "theirs.bloom"] {
         agreement.check(&work, file, |file, keys| {
             // It prints the keys that are in.
@@ -192,9 +193,9 @@ fn parquet_files() {
     let work = Work::new("parquet");
     let python = Program::new(program::tool("venv/bin/python")).source("parquet.py");
     for (key_type, kind) in [(KeyType::Bytes, "string"), (KeyType::I64, "long")] {
-        let (members, strangers) = match key_type {
+        let (members, absent_keys) = match key_type {
             KeyType::I64 => (numbers(-3000, 1000), numbers(1_000_003, 600)),
-            _ => (members(), strangers(600)),
+            _ => (members(), absent_keys(600)),
         };
         let options = Options::new().with_column("c").with_key_type(key_type);
         work.write("members.txt", lines(&members));
@@ -202,12 +203,12 @@ fn parquet_files() {
         for writer in ["pyarrow", "duckdb"] {
             let file = format!("{writer}-{kind}.parquet");
             python.run(&work, &[&format!("make-{writer}"), &file, "members.txt", kind]);
-            let (members, strangers) = (members.clone(), strangers.clone());
+            let (members, absent_keys) = (members.clone(), absent_keys.clone());
             let format = Format::Parquet;
-            let agreement = Agreement { format, options: &options, members, strangers };
+            let agreement = Agreement { format, options: &options, members, absent_keys };
             agreement.check(&work, &file, ask);
 
-            // Every filter's bits made anew here, from other keys of the same kind.
+            // Every filter's bits rebuilt here, from other keys of the same type.
             let mut bytes = work.read(&file);
             let others: Vec<String> = match key_type {
                 KeyType::I64 => numbers(5_000_001, 700),
@@ -252,7 +253,7 @@ fn bloomfilter_js() {
         assert_eq!(work.read("theirs.json"), ours, "byte for byte");
         let options = Options::new().with_probes(summary.probes);
         let agreement =
-            Agreement { format, options: &options, members, strangers: strangers(5000) };
+            Agreement { format, options: &options, members, absent_keys: absent_keys(5000) };
         for file in ["ours.json", "theirs.json"] {
             agreement
                 .check(&work, file, |file, keys| node.run(&work, &["ask", file, keys, &probes]));

@@ -1,4 +1,4 @@
-//! Running other people's programs, in a folder of their own.
+//! Runs other programs, each in its own folder.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,13 +1,13 @@
 //! RedisBloom inside a real server: chunks and payloads go there and come back.
 
-use super::{members, strangers};
+use super::{absent_keys, members};
 use mayhap_foreign::redisbloom::{Chain, Incoming, Scaling, dump};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A server with the module, on a port of its own; it ends with the test.
+/// A server with the module, on its own port; stopped with the test.
 struct Server {
     child: Child,
     connection: BufReader<TcpStream>,
@@ -32,7 +32,7 @@ enum Reply {
 
 impl Server {
     fn start(module: &str) -> Server {
-        // Free now, and nobody else is likely to take it in the meantime.
+        // Free now, and unlikely to be taken in the meantime.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut child = Command::new("redis-server")
             .args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", ""])
@@ -128,9 +128,9 @@ fn ours(scaling: Scaling, capacity: u64, keys: &[String]) -> Chain {
 
 fn agree(server: &mut Server, name: &[u8], chain: &Chain) {
     assert!(server.exists(name, &members()).iter().all(|answer| *answer));
-    let strangers = strangers(5000);
-    let answers: Vec<bool> = strangers.iter().map(|key| chain.contains(key)).collect();
-    assert_eq!(server.exists(name, &strangers), answers);
+    let absent_keys = absent_keys(5000);
+    let answers: Vec<bool> = absent_keys.iter().map(|key| chain.contains(key)).collect();
+    assert_eq!(server.exists(name, &absent_keys), answers);
     assert!(answers.contains(&true) && answers.contains(&false));
 }
 
@@ -174,7 +174,7 @@ fn redisbloom() {
             assert_eq!(dumped.encode(), chain.encode());
             assert_eq!(dump::encode(&dumped, options), payload, "byte for byte");
         }
-        // And on they grow, alike there and here.
+        // They grow alike there and here.
         if scaling != Scaling::Fixed {
             let more: Vec<String> = (0..2000).map(|i| format!("more-{i}")).collect();
             let mut grown = chain.clone();

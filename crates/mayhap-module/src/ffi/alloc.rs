@@ -1,4 +1,5 @@
-//! Memory from the server, so that `used_memory`, `maxmemory` and `MEMORY USAGE` know of it.
+//! The server's allocator, so that `used_memory`, `maxmemory` and `MEMORY USAGE` include our
+//! memory.
 
 use super::api::{GetApi, find};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -7,7 +8,7 @@ use std::sync::OnceLock;
 
 /// What `malloc` aligns to.
 pub const MALLOC_ALIGN: usize = 16;
-/// From here on it is worth to ask first whether there is so much.
+/// From this size on it is worth checking first whether the allocation succeeds.
 const LARGE: usize = 64 << 10;
 
 struct Heap {
@@ -15,15 +16,15 @@ struct Heap {
     calloc: unsafe extern "C" fn(usize, usize) -> *mut c_void,
     realloc: unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void,
     free: unsafe extern "C" fn(*mut c_void),
-    /// Give null where there is no memory; the others end the server then.
+    /// Return null if there is no memory; the others abort the server then.
     try_alloc: Option<unsafe extern "C" fn(usize) -> *mut c_void>,
     try_calloc: Option<unsafe extern "C" fn(usize, usize) -> *mut c_void>,
 }
 
 static HEAP: OnceLock<Heap> = OnceLock::new();
 
-/// Take memory from the server from now on. Must come before anything is allocated: what one
-/// allocator gave, the other cannot take back.
+/// Use the server's allocator from now on. Must come before anything is allocated: memory of one
+/// allocator cannot be freed by the other.
 pub fn init(get: GetApi) {
     // SAFETY: the names have these types in `redismodule.h`.
     let heap = unsafe {
@@ -49,7 +50,7 @@ struct ServerMemory;
 static GLOBAL: ServerMemory = ServerMemory;
 
 impl ServerMemory {
-    /// The server's heap, if this is for it: it does not align beyond `malloc`.
+    /// The server's heap, if it can serve this layout: it does not align beyond `malloc`.
     #[inline(always)]
     fn heap(layout: Layout) -> Option<&'static Heap> {
         if layout.align() > MALLOC_ALIGN { None } else { HEAP.get() }
@@ -79,8 +80,8 @@ unsafe impl GlobalAlloc for ServerMemory {
             if let Some(try_calloc) = heap.try_calloc {
                 return try_calloc(size, 1).cast();
             }
-            // Older servers end themselves in `calloc` where memory is out. Zeroing what
-            // `try_alloc` gives would touch every page of it, so ask, give back, and ask again.
+            // Older servers abort in `calloc` if memory is out. Zeroing the result of `try_alloc`
+            // would touch every page of it, so try, free, and allocate again.
             if let Some(try_alloc) = heap.try_alloc.filter(|_| size >= LARGE) {
                 let probe = try_alloc(size);
                 if probe.is_null() {
@@ -109,11 +110,11 @@ unsafe impl GlobalAlloc for ServerMemory {
         unsafe {
             match ServerMemory::heap(layout) {
                 None => System.realloc(pointer, layout, size),
-                // What gets smaller mostly stays where it is, and needs no new memory.
+                // Shrinking is usually in place, and needs no new memory.
                 Some(heap) if size < LARGE || size <= layout.size() => {
                     (heap.realloc)(pointer.cast(), size).cast()
                 }
-                // There is no `realloc` that may fail, so move by hand.
+                // There is no fallible `realloc`, so move by hand.
                 Some(_) => {
                     let moved = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
                     if !moved.is_null() {

@@ -5,36 +5,36 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-/// All went well.
+/// Success.
 pub const OK: c_int = 0;
-/// Something did not.
+/// Failure.
 pub const ERR: c_int = 1;
 pub const READ: c_int = 1;
 pub const WRITE: c_int = 2;
 pub const KEY_EMPTY: c_int = 0;
-/// Errors while reading an RDB file are for us to handle; without it the server exits.
+/// We handle errors while reading an RDB file; without it the server exits.
 pub const HANDLE_IO_ERRORS: c_int = 1;
-/// We say ourselves when a key was modified.
+/// We signal modified keys ourselves.
 pub const NO_IMPLICIT_SIGNAL_MODIFIED: c_int = 2;
 /// We keep no state beside the keys, so a replica may go on answering while it loads.
 pub const HANDLE_REPL_ASYNC_LOAD: c_int = 4;
 /// Of keyspace events: a module's.
 pub const NOTIFY_MODULE: c_int = 1 << 13;
-/// `maxmemory` is set, and this server heeds it: a replica mostly does not.
+/// `maxmemory` is set, and applies to this server: on a replica it usually does not.
 pub const FLAG_MAXMEMORY: c_int = 1 << 8;
-/// It evicts keys where that is reached.
+/// It evicts keys when that is reached.
 pub const FLAG_EVICT: c_int = 1 << 9;
 pub const FLAG_REPLICATED: c_int = 1 << 12;
 pub const FLAG_LOADING: c_int = 1 << 13;
 pub const FLAG_RESP3: c_int = 1 << 22;
 /// A number may be written with a unit: `512mb`.
 pub const CONFIG_MEMORY: u32 = 1 << 7;
-/// The name is not put behind the module's. Redis 8 knows it, older servers and Valkey refuse it.
+/// The name gets no module prefix. Redis 8 supports it, older servers and Valkey reject it.
 pub const CONFIG_UNPREFIXED: u32 = 1 << 9;
 /// What a command does with a key.
 pub const KEY_RO: u64 = 1;
 pub const KEY_RW: u64 = 1 << 1;
-/// What it does with the data in it: ACL rules look at these.
+/// What it does with the data in it, for ACL rules.
 pub const KEY_ACCESS: u64 = 1 << 4;
 pub const KEY_INSERT: u64 = 1 << 6;
 pub const KEY_DELETE: u64 = 1 << 7;
@@ -43,7 +43,7 @@ pub const KEY_INCOMPLETE: u64 = 1 << 9;
 /// It depends on the arguments: ask the command.
 pub const KEY_VARIABLE_FLAGS: u64 = 1 << 10;
 
-/// What only the server knows the insides of.
+/// Opaque types of the server.
 macro_rules! opaque {
     ($($name:ident),*) => {$(
         #[repr(C)]
@@ -57,7 +57,7 @@ opaque!(Ctx, Key, Str, Io, Type, Cmd, Digest, Info, InfoData, DefragCtx);
 
 pub type CommandFn = unsafe extern "C" fn(*mut Ctx, *mut *mut Str, c_int) -> c_int;
 
-/// A type's callbacks, as of version 3 of the structure: later ones say the same with more words.
+/// A type's callbacks, as of version 3 of the structure.
 #[repr(C)]
 pub struct TypeMethods {
     pub version: u64,
@@ -89,7 +89,7 @@ type SetConfigEnum =
 type SetConfigBool =
     unsafe extern "C" fn(*const c_char, c_int, *mut c_void, *mut *mut Str) -> c_int;
 
-/// Declares the functions: those every server has, and those that some lack.
+/// Declares the functions: required ones, and those that some servers lack.
 macro_rules! api {
     (
         needed { $($need:ident = $need_name:literal: fn($($need_arg:ty),* $(; $dots:tt)?) $(-> $need_ret:ty)?;)* }
@@ -102,7 +102,7 @@ macro_rules! api {
         }
 
         impl Api {
-            /// Look all of them up. The name of the first that is missing and needed, if any.
+            /// Look all of them up. Returns the name of the first required one that is missing.
             fn resolve(get: GetApi) -> Result<Api, &'static CStr> {
                 Ok(Api {
                     // SAFETY: each name is given the type that `redismodule.h` declares for it.
@@ -192,7 +192,7 @@ api! {
 pub type GetApi = unsafe extern "C" fn(*const c_char, *mut *mut c_void) -> c_int;
 
 static API: OnceLock<Api> = OnceLock::new();
-/// The same, found with one load: every command asks several times.
+/// The same, loaded once: every command uses it several times.
 static FOUND: AtomicPtr<Api> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Look one function up.
@@ -212,7 +212,7 @@ pub unsafe fn find<F: Copy>(get: GetApi, name: &CStr) -> Option<F> {
     Some(unsafe { std::mem::transmute_copy(&found) })
 }
 
-/// How functions are looked up in the server that loads us.
+/// The lookup function of the server that loads us.
 ///
 /// # Safety
 ///
@@ -222,7 +222,7 @@ pub unsafe fn getter(ctx: *mut Ctx) -> GetApi {
     unsafe { *ctx.cast::<GetApi>() }
 }
 
-/// Look all functions up, once. The name of what is missing, if anything is.
+/// Look all functions up, once. Returns the name of a missing one.
 pub fn init(get: GetApi) -> Result<&'static Api, &'static CStr> {
     if let Some(api) = API.get() {
         return Ok(api);
@@ -233,10 +233,10 @@ pub fn init(get: GetApi) -> Result<&'static Api, &'static CStr> {
     Ok(api)
 }
 
-/// The server's functions. Nothing of ours runs before they are there.
+/// The server's functions. None of our code runs before they are set.
 #[inline(always)]
 pub fn api() -> &'static Api {
-    // SAFETY: null, or what `init` has stored, which lives for ever.
+    // SAFETY: null, or what `init` has stored, which is never freed.
     unsafe { FOUND.load(Acquire).as_ref() }.expect("the module is loaded")
 }
 

@@ -1,31 +1,40 @@
-//! From the server's call to a row of the table, and from its reply to the server's.
+//! Trampolines: from the server's call to a row of the table, and from its reply to the server's.
 
 use super::api::{self, Api, Ctx, Str, api, bytes_of};
 use super::keys::ServerKeys;
 use super::{config, docs};
-use crate::table::{COMMANDS, Command};
+use crate::table::{COMMANDS, CUCKOO, Command, Family};
 use crate::{Args, CommandError, Replies, Reply};
 use std::cell::RefCell;
 use std::ffi::{CString, c_int, c_long};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// One function for each row: the server calls them without saying which it means.
-macro_rules! doors {
-    ($($row:literal)*) => { [$(call::<$row>),*] };
+/// One function per row: the server calls them without saying which command it is.
+macro_rules! trampolines {
+    ($cuckoo:literal: $($row:literal)*) => { [$(call::<$cuckoo, $row>),*] };
 }
 
-/// What to register for each row.
-pub const DOORS: [api::CommandFn; COMMANDS.len()] =
-    doors!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19);
+/// The functions to register, one per row.
+pub const TRAMPOLINES: [api::CommandFn; COMMANDS.len()] =
+    trampolines!(false: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19);
 
-unsafe extern "C" fn call<const ROW: usize>(
+/// What to register for each row of `CF.*`.
+pub const CUCKOO_TRAMPOLINES: [api::CommandFn; CUCKOO.len()] =
+    trampolines!(true: 0 1 2 3 4 5 6 7 8 9 10 11 12 13);
+
+/// A row of one table or the other.
+const fn row(cuckoo: bool, row: usize) -> &'static Command {
+    if cuckoo { &CUCKOO[row] } else { &COMMANDS[row] }
+}
+
+unsafe extern "C" fn call<const CF: bool, const ROW: usize>(
     ctx: *mut Ctx,
     argv: *mut *mut Str,
     argc: c_int,
 ) -> c_int {
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: the server gives `argc` strings that live as long as the command runs.
-        unsafe { run::<ROW>(ctx, argv, argc) }
+        unsafe { run::<CF, ROW>(ctx, argv, argc) }
     }));
     outcome.unwrap_or_else(|_| {
         // SAFETY: the context is that of the running command.
@@ -33,13 +42,13 @@ unsafe extern "C" fn call<const ROW: usize>(
     })
 }
 
-/// So many words are kept on the stack: a command about one item then costs as little as can be.
+/// Up to this many arguments are kept on the stack: a command about one item then costs little.
 const FEW_WORDS: usize = 8;
-/// The room that is kept from one command to the next.
+/// Maximum capacity that is kept from one command to the next.
 const KEPT_WORDS: usize = 4096;
 
 thread_local! {
-    /// Where the words of a command are collected; kept, so that no command must allocate.
+    /// The buffer for the arguments of a command; kept, so that no command must allocate.
     static WORDS: RefCell<Vec<&'static [u8]>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -47,7 +56,11 @@ thread_local! {
 ///
 /// `argv` must hold `argc` strings of the command that runs in `ctx`.
 #[inline]
-unsafe fn run<const ROW: usize>(ctx: *mut Ctx, argv: *mut *mut Str, argc: c_int) -> c_int {
+unsafe fn run<const CF: bool, const ROW: usize>(
+    ctx: *mut Ctx,
+    argv: *mut *mut Str,
+    argc: c_int,
+) -> c_int {
     // SAFETY: as the caller promises.
     let strings = unsafe { std::slice::from_raw_parts(argv, usize::try_from(argc).unwrap_or(0)) };
     let api = api();
@@ -55,16 +68,16 @@ unsafe fn run<const ROW: usize>(ctx: *mut Ctx, argv: *mut *mut Str, argc: c_int)
     let word = |string: &*mut Str| -> &'static [u8] { unsafe { bytes_of(api, *string) } };
     let mut few = [&[][..]; FEW_WORDS];
     if let Some(few) = few.get_mut(..strings.len()) {
-        // The first one stays empty: the row knows what it is called.
+        // The first one stays empty: the row knows its name.
         few.iter_mut().zip(strings).skip(1).for_each(|(to, string)| *to = word(string));
-        return answer::<ROW>(api, ctx, strings, few);
+        return answer::<CF, ROW>(api, ctx, strings, few);
     }
     // Taken out rather than borrowed: a command may run inside of another's notification.
     let mut words = WORDS.take();
     words.clear();
     words.extend(strings.iter().map(word));
-    let status = answer::<ROW>(api, ctx, strings, &words);
-    // A command of a million words is no reason to hold on to the room for them.
+    let status = answer::<CF, ROW>(api, ctx, strings, &words);
+    // After a command with a million arguments the buffer is freed.
     if words.capacity() <= KEPT_WORDS {
         words.clear();
         WORDS.set(words);
@@ -75,24 +88,25 @@ unsafe fn run<const ROW: usize>(ctx: *mut Ctx, argv: *mut *mut Str, argc: c_int)
 /// Which row it is is known when compiling: its arity is a number then, and its handler is called
 /// directly.
 #[inline(always)]
-fn answer<const ROW: usize>(
+fn answer<const CF: bool, const ROW: usize>(
     api: &'static Api,
     ctx: *mut Ctx,
     strings: &[*mut Str],
     words: &[&[u8]],
 ) -> c_int {
-    let (command, args) = (const { &COMMANDS[ROW] }, Args::new(words));
-    if const { COMMANDS[ROW].must_be_asked() } && answers_for_keys(command, ctx, &args) {
+    let (command, args) = (const { row(CF, ROW) }, Args::new(words));
+    if const { row(CF, ROW).must_be_asked() } && answers_for_keys(command, ctx, &args) {
         return api::OK;
     }
-    let (least, most) = const { COMMANDS[ROW].words() };
+    let (least, most) = const { row(CF, ROW).words() };
     if !(least..=most).contains(&words.len()) {
         return refuse(ctx, &CommandError::Arity);
     }
+    let family = if CF { Family::Cuckoo } else { Family::Bloom };
     // SAFETY: context and strings are those of the running command.
-    let mut keys = unsafe { ServerKeys::new(api, ctx, strings) };
-    let outcome = (const { COMMANDS[ROW].run })(&mut keys, &args);
-    // The most common one, told apart here: the others have memory to give back.
+    let mut keys = unsafe { ServerKeys::new(api, ctx, strings, family) };
+    let outcome = (const { row(CF, ROW).run })(&mut keys, &args);
+    // The most common one is handled here: the others have memory to free.
     if let Ok(Reply::Bool(yes)) = outcome {
         std::mem::forget(outcome);
         return send_bool(api, ctx, yes);
@@ -103,7 +117,7 @@ fn answer<const ROW: usize>(
     }
 }
 
-/// Whether the server only wanted to know where the keys are.
+/// Whether the server only asks for the positions of the keys.
 fn answers_for_keys(command: &Command, ctx: *mut Ctx, args: &Args<'_>) -> bool {
     // SAFETY: the context is that of the running command.
     unsafe {
@@ -111,7 +125,7 @@ fn answers_for_keys(command: &Command, ctx: *mut Ctx, args: &Args<'_>) -> bool {
             return false;
         }
         for place in command.key_places(args) {
-            // Without flags a key counts as read and written, which needs rights to both.
+            // Without flags a key counts as read and written, which needs permission for both.
             match api().key_at_with_flags {
                 Some(key_at) => {
                     let flags = docs::key_flags(command.access_at(place, args));
@@ -130,7 +144,7 @@ fn refuse(ctx: *mut Ctx, error: &CommandError) -> c_int {
         match error {
             CommandError::Arity => (api().wrong_arity)(ctx),
             CommandError::Text(line) => {
-                // A line of the protocol: what came from the client must not end it.
+                // A line of the protocol: the client's bytes must not end it.
                 let line = line.replace(['\0', '\r', '\n'], " ");
                 (api().reply_error)(ctx, CString::new(line).unwrap_or_default().as_ptr())
             }
@@ -138,7 +152,7 @@ fn refuse(ctx: *mut Ctx, error: &CommandError) -> c_int {
     }
 }
 
-/// Yes or no, in the shape that is set.
+/// Yes or no, in the configured shape.
 #[inline]
 fn send_bool(api: &Api, ctx: *mut Ctx, yes: bool) -> c_int {
     // SAFETY: the context is that of the running command.
@@ -169,6 +183,27 @@ fn send(ctx: *mut Ctx, reply: &Reply<'_>) -> c_int {
                 all.iter().for_each(|yes| _ = send_bool(api, ctx, *yes));
                 api::OK
             }
+            Reply::Taken(all) => {
+                let resp3 = (api.context_flags)(ctx) & api::FLAG_RESP3 != 0;
+                (api.reply_array)(ctx, all.len() as c_long);
+                for taken in all {
+                    match *taken || resp3 && replies == Replies::RedisBloom {
+                        true => send_bool(api, ctx, *taken),
+                        false => (api.reply_long_long)(ctx, -1),
+                    };
+                }
+                api::OK
+            }
+            Reply::Ints(all) => {
+                (api.reply_array)(ctx, all.len() as c_long);
+                all.iter().for_each(|number| _ = (api.reply_long_long)(ctx, *number));
+                api::OK
+            }
+            Reply::LastChunk => {
+                (api.reply_array)(ctx, 2);
+                (api.reply_long_long)(ctx, 0);
+                (api.reply_null)(ctx)
+            }
             Reply::BoolsUntil(all, error) => {
                 (api.reply_array)(ctx, all.len() as c_long + 1);
                 all.iter().for_each(|yes| _ = send_bool(api, ctx, *yes));
@@ -190,7 +225,7 @@ fn send(ctx: *mut Ctx, reply: &Reply<'_>) -> c_int {
                     Replies::ValkeyBloom => (api.reply_array)(ctx, 2 * fields.len() as c_long),
                 };
                 for (name, value) in fields {
-                    // Simple strings, as RedisBloom has them.
+                    // Simple strings, like RedisBloom.
                     (api.reply_simple)(ctx, CString::new(*name).unwrap_or_default().as_ptr());
                     send(ctx, value);
                 }

@@ -3,6 +3,7 @@
 use super::api::{self, Ctx, Str, api, bytes_of};
 use super::{guarded, load};
 use crate::arguments::Arguments;
+use crate::settings::CuckooSettings;
 use crate::{Cuckoo, Replies, Settings};
 use std::ffi::{CStr, CString, c_char, c_int, c_longlong, c_void};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -11,13 +12,13 @@ use std::sync::{Mutex, PoisonError};
 static SETTINGS: Mutex<Settings> = Mutex::new(Settings::DEFAULT);
 /// The values of [`Cuckoo::ALL`].
 static CUCKOO: Mutex<[i64; Cuckoo::ALL.len()]> = Mutex::new([0; Cuckoo::ALL.len()]);
-/// Beside the others, because every command looks at it.
+/// Separate from the others, because every command reads it.
 static VALKEY_REPLIES: AtomicBool = AtomicBool::new(false);
 /// While the server hands out the values it has for us, and the defaults for the rest: these
 /// defaults. Empty at other times.
 static DEFAULTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// As they are now.
+/// The current settings.
 pub fn settings() -> Settings {
     *SETTINGS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -30,13 +31,18 @@ fn cuckoo<T>(with: impl FnOnce(&mut [i64; Cuckoo::ALL.len()]) -> T) -> T {
     with(&mut CUCKOO.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Whose shapes replies have.
+/// What filters of `CF.*` are made like.
+pub fn cuckoo_settings() -> CuckooSettings {
+    cuckoo(|values| CuckooSettings::of(values))
+}
+
+/// The reply shapes.
 #[inline]
 pub fn replies() -> Replies {
     Replies::at(VALKEY_REPLIES.load(Relaxed).into())
 }
 
-/// Read the arguments of `loadmodule`, or tell what is wrong.
+/// Parse the arguments of `loadmodule`, or return what is wrong.
 pub fn read_arguments(words: &[&[u8]]) -> Result<Arguments, String> {
     let arguments = Arguments::parse(words)?;
     change(|now| *now = arguments.settings);
@@ -49,7 +55,7 @@ const MAX_FILTER_BYTES: &CStr = c"max-filter-bytes";
 const COMPAT: &CStr = c"compat";
 const REPLIES: &CStr = c"replies";
 
-/// How many settings are text: RedisBloom's, of both its kinds of filters.
+/// The number of text settings: RedisBloom's, of both its kinds of filters.
 const TEXTS: usize = Settings::SHARED.len() + Cuckoo::ALL.len();
 
 fn text_name(at: usize) -> &'static str {
@@ -67,8 +73,8 @@ fn text(at: usize) -> String {
 }
 
 fn set_text(at: usize, value: &[u8]) -> Result<(), String> {
-    // Under two names a setting is handed out twice, and the default for one of them must not
-    // undo what was said by the other. What nobody has set has its default already.
+    // A setting with two names is set twice by the server, and the default of one name must not
+    // undo the value of the other. An unset one has its default already.
     let defaults = DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner);
     let now = text(at);
     match defaults.get(at) {
@@ -86,14 +92,16 @@ fn set_text(at: usize, value: &[u8]) -> Result<(), String> {
         Some(at) => {
             let value = Cuckoo::ALL[at].parse(value)?;
             cuckoo(|values| values[at] = value);
-            load::log(std::ptr::null_mut(), &Cuckoo::ALL[at].note());
+            if let Some(note) = Cuckoo::ALL[at].note() {
+                load::log(std::ptr::null_mut(), &note);
+            }
             Ok(())
         }
     }
 }
 
-/// Offer the settings to `CONFIG`, where the server has that: each as `mayhap.<name>`, and those of
-/// RedisBloom also by its own names where the server allows names without a prefix.
+/// Register the settings with `CONFIG`, if the server has that: each as `mayhap.<name>`, and those
+/// of RedisBloom also by its own names where the server allows names without a prefix.
 pub fn register(ctx: *mut Ctx) -> Result<(), String> {
     let api = api();
     let (Some(number), Some(bool), Some(choice), Some(load)) =
@@ -101,9 +109,9 @@ pub fn register(ctx: *mut Ctx) -> Result<(), String> {
     else {
         return Ok(());
     };
-    // The function came to the servers together with names without a prefix.
+    // The function was introduced together with names without a prefix.
     if api.load_default_configs.is_some() {
-        // Where another module has the first of the names, it has them all.
+        // If another module has the first of the names, it has them all.
         let mine = |at: &usize| register_text(ctx, *at, api::CONFIG_UNPREFIXED);
         _ = (0..TEXTS).take_while(mine).count();
     }
@@ -152,7 +160,7 @@ pub fn register(ctx: *mut Ctx) -> Result<(), String> {
     if loaded { Ok(()) } else { Err(why.to_owned()) }
 }
 
-/// Whether the server takes this setting.
+/// Whether the server accepts this setting.
 fn register_text(ctx: *mut Ctx, at: usize, flags: u32) -> bool {
     let Some(string) = api().register_string else { return false };
     let name = CString::new(text_name(at)).unwrap_or_default();
@@ -166,7 +174,7 @@ fn register_text(ctx: *mut Ctx, at: usize, flags: u32) -> bool {
 }
 
 thread_local! {
-    /// The string last given to `CONFIG GET`: the server does not free it.
+    /// The string last returned to `CONFIG GET`: the server does not free it.
     static SHOWN: std::cell::Cell<*mut Str> = const { std::cell::Cell::new(std::ptr::null_mut()) };
 }
 

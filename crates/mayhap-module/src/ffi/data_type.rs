@@ -1,41 +1,53 @@
-//! The types of our values: our own, and RedisBloom's, so that its RDB files and `DUMP`s load
-//! here and those of `COMPAT` filters load there.
+//! Our data types: Mayhap's own, and RedisBloom's, so that its RDB files and `DUMP`s load here and
+//! those of `COMPAT` filters load there.
 
 use super::api::{self, Ctx, DefragCtx, Digest, Io, Str, Type, TypeMethods, api};
 use super::{guarded, load, rdb};
-use crate::filter::{Chunker, Filter, Head};
-use mayhap::Mover;
+use crate::filter::{Chunker, Filter, head_of};
+use crate::table::Family;
+use mayhap::mem::Relocate;
 use std::ffi::{CStr, CString, c_int, c_longlong, c_void};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 const NAME: &CStr = c"mayhap-bf";
+const CUCKOO_NAME: &CStr = c"mayhap-cf";
 const REDISBLOOM: &CStr = c"MBbloom--";
-/// Chunks of a rewritten append-only file: small enough to be no burden to whoever reads it.
+/// Chunk size of a rewritten append-only file: small enough for its reader.
 const AOF_CHUNK_BYTES: usize = 4 << 20;
 /// Of each value so many bytes count as one piece of work: from 64 on the server frees in the
 /// background.
 const BYTES_A_PIECE: u64 = 16 << 10;
 
 static NATIVE: AtomicPtr<Type> = AtomicPtr::new(null_mut());
-/// Null where another module has that type.
+/// Null if another module has that type.
 static COMPAT: AtomicPtr<Type> = AtomicPtr::new(null_mut());
 
-/// Whether a value of this type is one of our filters.
+/// Of filters of `CF.*`.
+static CUCKOO: AtomicPtr<Type> = AtomicPtr::new(null_mut());
+
+/// Whether a value of this type is a filter of this family.
 #[inline]
-pub fn is_ours(of: *mut Type) -> bool {
-    of == NATIVE.load(Relaxed) || of == COMPAT.load(Relaxed)
+pub fn is_ours(of: *mut Type, family: Family) -> bool {
+    match family {
+        Family::Bloom => of == NATIVE.load(Relaxed) || of == COMPAT.load(Relaxed),
+        Family::Cuckoo => of == CUCKOO.load(Relaxed),
+    }
 }
 
 /// The type a filter is stored under.
 pub fn for_filter(filter: &Filter) -> *mut Type {
+    if filter.cuckoo().is_some() {
+        return CUCKOO.load(Relaxed);
+    }
     let compat = COMPAT.load(Relaxed);
     if filter.as_compat().is_some() && !compat.is_null() { compat } else { NATIVE.load(Relaxed) }
 }
 
-/// Make our types known to the server. `false` where it refuses our own.
+/// Register our types with the server. `false` if it rejects our own.
 pub fn register(ctx: *mut Ctx) -> bool {
     let mut native = methods(rdb::load_native, rdb::save_native);
+    let mut cuckoo = methods(rdb::load_cuckoo, rdb::save_native);
     let mut compat = methods(rdb::load_compat, rdb::save_compat);
     // SAFETY: the context is that of loading; the server copies the methods.
     unsafe {
@@ -44,7 +56,13 @@ pub fn register(ctx: *mut Ctx) -> bool {
             return false;
         }
         NATIVE.store(native, Relaxed);
-        // Loaded beside RedisBloom there is no such type to be had, and no need for it.
+        let cuckoo =
+            (api().create_type)(ctx, CUCKOO_NAME.as_ptr(), rdb::NATIVE_ENCODING, &mut cuckoo);
+        if cuckoo.is_null() {
+            return false;
+        }
+        CUCKOO.store(cuckoo, Relaxed);
+        // Loaded beside RedisBloom that type is taken, and not needed.
         let compat =
             (api().create_type)(ctx, REDISBLOOM.as_ptr(), rdb::COMPAT_ENCODING, &mut compat);
         COMPAT.store(compat, Relaxed);
@@ -120,13 +138,13 @@ unsafe extern "C" fn digest(digest: *mut Digest, value: *mut c_void) {
             let Some(filter) = filter(value) else { return };
             let add =
                 |bytes: &[u8]| (api().digest_bytes)(digest, bytes.as_ptr().cast(), bytes.len());
-            match filter.incoming() {
-                Some(incoming) => {
-                    add(&incoming.head().encode());
-                    add(incoming.body());
+            match filter.loading_filter() {
+                Some(loading_filter) => {
+                    add(&loading_filter.head().encode());
+                    add(loading_filter.body());
                 }
                 None => {
-                    add(&Head::of(filter).encode());
+                    add(&head_of(filter).encode());
                     Chunker::new(AOF_CHUNK_BYTES, add).bodies(filter);
                 }
             }
@@ -140,7 +158,9 @@ unsafe extern "C" fn aof_rewrite(aof: *mut Io, key: *mut Str, value: *mut c_void
         // SAFETY: the server gives a value of ours, its key, and a file to write to.
         unsafe {
             let Some(filter) = filter(value) else { return };
-            let command = CString::new(load::full_name("LOADCHUNK")).unwrap_or_default();
+            let family = if filter.cuckoo().is_some() { Family::Cuckoo } else { Family::Bloom };
+            let command = load::full_name(family, "LOADCHUNK");
+            let command = CString::new(command).unwrap_or_default();
             let emit = |iterator: u64, bytes: &[u8]| {
                 (api().emit_aof)(
                     aof,
@@ -163,13 +183,13 @@ unsafe extern "C" fn aof_rewrite(aof: *mut Io, key: *mut Str, value: *mut c_void
                 iterator += bytes.len() as u64;
                 emit(iterator, bytes);
             };
-            match filter.incoming() {
-                Some(incoming) => {
-                    emit(1, &incoming.head().encode());
-                    incoming.body().chunks(AOF_CHUNK_BYTES).for_each(next);
+            match filter.loading_filter() {
+                Some(loading_filter) => {
+                    emit(1, &loading_filter.head().encode());
+                    loading_filter.body().chunks(AOF_CHUNK_BYTES).for_each(next);
                 }
                 None => {
-                    emit(1, &Head::of(filter).encode());
+                    emit(1, &head_of(filter).encode());
                     Chunker::new(AOF_CHUNK_BYTES, &mut next).bodies(filter);
                 }
             }
@@ -177,13 +197,13 @@ unsafe extern "C" fn aof_rewrite(aof: *mut Io, key: *mut Str, value: *mut c_void
     });
 }
 
-/// Moves the box of the filter and its arrays, where the server wants them elsewhere. It wants
-/// that of small ones only: from 16 KiB on an allocation has pages of its own, leaves no gaps among
-/// others, and the server looks at no more than its address. So there is no need to stop half way,
-/// however large the filter.
+/// Active defragmentation: moves the box of the filter and its arrays, if the server wants them
+/// elsewhere. It only moves small allocations: from 16 KiB on one has pages of its own, leaves no
+/// gaps among others, and the server looks at no more than its address. So there is no need to stop
+/// half way, however large the filter.
 unsafe extern "C" fn defrag(ctx: *mut DefragCtx, _: *mut Str, value: *mut *mut c_void) -> c_int {
     guarded(0, || {
-        // Or the box would not have come from the server's allocator.
+        // Otherwise the box would not have come from the server's allocator.
         const { assert!(align_of::<Filter>() <= super::alloc::MALLOC_ALIGN) };
         let Some(alloc) = api().defrag_alloc else { return 0 };
         // SAFETY: the server gives the place of a value of ours, which came from its allocator;
@@ -197,15 +217,15 @@ unsafe extern "C" fn defrag(ctx: *mut DefragCtx, _: *mut Str, value: *mut *mut c
             let mut by = |memory: NonNull<u8>| {
                 NonNull::new(alloc(ctx, memory.as_ptr().cast())).map(NonNull::cast)
             };
-            // The server either leaves memory alone and gives null, or gives its copy; and arrays
-            // come from its allocator, since they are aligned to words.
-            filter.move_arrays(&mut Mover::new(&mut by));
+            // The server either leaves memory alone and returns null, or returns its copy; and
+            // arrays come from its allocator, since they are aligned to words.
+            filter.relocate(&mut Relocate::new(&mut by));
         }
         0
     })
 }
 
-/// Write a line to the server's log about what was read.
+/// Log a line about what was read.
 pub fn log_io(io: *mut Io, line: &str) {
     let line = CString::new(line.replace('\0', " ")).unwrap_or_default();
     // SAFETY: the format takes one string, which ends in a zero.

@@ -1,4 +1,4 @@
-//! What `COMMAND DOCS` and `COMMAND INFO` tell, from the table.
+//! `COMMAND DOCS` and `COMMAND INFO`, from the table.
 
 use super::api::{self, Cmd, api};
 use super::load;
@@ -69,20 +69,20 @@ const OPTIONAL: c_int = 1;
 const MULTIPLE: c_int = 2;
 const BY_INDEX: c_int = 2;
 const BY_RANGE: c_int = 2;
-/// Owns what the server is shown; it keeps copies.
+/// Owns what the server is shown; the server copies it.
 #[derive(Default)]
 struct Texts(Vec<CString>);
 
 impl Texts {
     fn add(&mut self, text: &str) -> *const c_char {
         let text = CString::new(text).unwrap_or_default();
-        let at = text.as_ptr(); // of the heap: moving the string does not move its bytes
+        let at = text.as_ptr(); // on the heap: moving the string does not move its bytes
         self.0.push(text);
         at
     }
 }
 
-/// Tell the server about a command, where it listens.
+/// Describe a command to the server, if it supports that.
 pub fn describe(handle: *mut Cmd, command: &Command) {
     let Some(set) = api().set_command_info else { return };
     let mut texts = Texts::default();
@@ -94,7 +94,7 @@ pub fn describe(handle: *mut Cmd, command: &Command) {
     };
     let history = [History { since: null(), changes: null() }];
     let key_specs = key_specs(command);
-    // Lists end with an entry of zeros. Sublists must stay where they are, so they come first.
+    // Lists end with a zeroed entry. Sublists must not move, so they come first.
     let mut sublists: Vec<Vec<ArgInfo>> = Vec::new();
     let mut args: Vec<ArgInfo> = Vec::new();
     let mut key_spec = 0;
@@ -127,21 +127,21 @@ pub fn describe(handle: *mut Cmd, command: &Command) {
     }
 }
 
-/// What a command does with a key, in the server's bits.
+/// What a command does with a key, as the server's flags.
 pub fn key_flags(access: Access) -> u64 {
     match access {
         Access::Read => api::KEY_RO | api::KEY_ACCESS,
-        // The server wants one of insert, update and delete, whichever says it best.
+        // The server wants one of insert, update and delete, whichever fits best.
         Access::Write => api::KEY_RW | api::KEY_INSERT,
         Access::Delete => api::KEY_RW | api::KEY_DELETE,
         Access::ReadWrite => api::KEY_RW | api::KEY_ACCESS | api::KEY_INSERT,
     }
 }
 
-/// One for each argument that is a key, or a list of them, and an entry of zeros.
+/// One per argument that is a key, or a list of them, and a zeroed entry.
 ///
-/// Of a list only the first key can be told: what follows may be the word that ends it. So the
-/// server asks the command.
+/// Of a list only the first key is known: what follows may be the word that ends it. So the server
+/// asks the command.
 fn key_specs(command: &Command) -> Vec<KeySpec> {
     let is_key = |arg: &&Arg| matches!(arg, Arg::Key(_) | Arg::Keys(_));
     let variable = command.args.iter().any(|arg| matches!(arg, Arg::WriteFlag(_)));
@@ -207,7 +207,7 @@ fn argument(arg: &Arg, texts: &mut Texts, sublists: &mut Vec<Vec<ArgInfo>>) -> A
             }
             list.push(end());
             (info.name, info.kind, info.flags) = (texts.add(name), ONE_OF, OPTIONAL);
-            info.subargs = list.as_mut_ptr(); // of the heap, as above
+            info.subargs = list.as_mut_ptr(); // on the heap, as above
             sublists.push(list);
         }
     }

@@ -3,17 +3,21 @@
 use super::api::{self, Api, Ctx, Key, Str, api};
 use super::{config, data_type, load};
 use crate::filter::Filter;
-use crate::{Clock, CommandError, KeyArg, Keyspace, Replicate, Settings, table};
+use crate::settings::CuckooSettings;
+use crate::table::Family;
+use crate::{Clock, CommandError, KeyArg, Keyspace, Replicate, Settings};
 use mayhap::Secret;
 use std::ffi::{CString, c_int};
 
 /// The keys of a running command.
 pub struct ServerKeys<'a> {
-    /// Looked up once a command, not once a call.
+    /// Looked up once per command, not once per call.
     api: &'static Api,
     ctx: *mut Ctx,
-    /// The words as the server holds them.
+    /// The arguments as the server holds them.
     words: &'a [*mut Str],
+    /// Whose values the command may see: those of the other family are of the wrong type.
+    family: Family,
 }
 
 impl<'a> ServerKeys<'a> {
@@ -21,15 +25,20 @@ impl<'a> ServerKeys<'a> {
     ///
     /// `ctx` and `words` must be those of the command that runs, for `'a`.
     #[inline]
-    pub unsafe fn new(api: &'static Api, ctx: *mut Ctx, words: &'a [*mut Str]) -> ServerKeys<'a> {
-        ServerKeys { api, ctx, words }
+    pub unsafe fn new(
+        api: &'static Api,
+        ctx: *mut Ctx,
+        words: &'a [*mut Str],
+        family: Family,
+    ) -> ServerKeys<'a> {
+        ServerKeys { api, ctx, words, family }
     }
 
     fn name(&self, key: KeyArg<'_>) -> Result<*mut Str, CommandError> {
         self.words.get(key.at).copied().ok_or(CommandError::Arity)
     }
 
-    /// The value at a key; null where there is none.
+    /// The value of a key; null if there is none.
     #[inline]
     fn value(&mut self, key: KeyArg<'_>, mode: c_int) -> Result<*mut Filter, CommandError> {
         let name = self.name(key)?;
@@ -40,13 +49,13 @@ impl<'a> ServerKeys<'a> {
             if handle.is_null() {
                 return Ok(std::ptr::null_mut());
             }
-            let value = value_at(self.api, handle);
+            let value = value_at(self.api, handle, self.family);
             (self.api.close_key)(handle);
             value
         }
     }
 
-    /// Put a filter at a key that holds one or nothing; `expires` may ask the key before.
+    /// Store a filter under a key that holds one or nothing; `expires` may read the key before.
     fn put(
         &mut self,
         key: KeyArg<'_>,
@@ -116,7 +125,11 @@ fn now_ms() -> u64 {
 ///
 /// The handle must be open.
 #[inline]
-unsafe fn value_at(api: &Api, handle: *mut Key) -> Result<*mut Filter, CommandError> {
+unsafe fn value_at(
+    api: &Api,
+    handle: *mut Key,
+    family: Family,
+) -> Result<*mut Filter, CommandError> {
     // SAFETY: open by the caller's word.
     unsafe {
         let found = (api.type_of)(handle);
@@ -126,7 +139,7 @@ unsafe fn value_at(api: &Api, handle: *mut Key) -> Result<*mut Filter, CommandEr
                 _ => Err(CommandError::WRONG_TYPE),
             };
         }
-        if !data_type::is_ours(found) {
+        if !data_type::is_ours(found, family) {
             return Err(CommandError::WRONG_TYPE);
         }
         Ok((api.value_of)(handle).cast())
@@ -171,7 +184,7 @@ impl Keyspace for ServerKeys<'_> {
 
     fn changed(&mut self, key: KeyArg<'_>, event: &'static str, replicate: Replicate) {
         let Ok(name) = self.name(key) else { return };
-        // Our own names have no zero inside.
+        // Our own names contain no zero byte.
         let event = CString::new(event).unwrap_or_default();
         // SAFETY: context and name are those of the running command; the strings made for the
         // replicas are kept by the server as long as it needs them.
@@ -181,8 +194,7 @@ impl Keyspace for ServerKeys<'_> {
             match replicate {
                 Replicate::Verbatim => _ = (self.api.replicate_verbatim)(self.ctx),
                 Replicate::As(command, words) => {
-                    let ours = table::COMMANDS.iter().any(|row| row.name == command);
-                    let command = if ours { load::full_name(command) } else { command.to_owned() };
+                    let command = load::replicated_name(command);
                     let command = CString::new(command).unwrap_or_default();
                     let make = |word: &Vec<u8>| {
                         (self.api.create_string)(self.ctx, word.as_ptr().cast(), word.len())
@@ -205,9 +217,13 @@ impl Keyspace for ServerKeys<'_> {
         config::settings()
     }
 
+    fn cuckoo_settings(&self) -> CuckooSettings {
+        config::cuckoo_settings()
+    }
+
     #[inline]
     fn clock(&self) -> Clock {
-        Clock::Ask(now_ms)
+        Clock::Server(now_ms)
     }
 
     fn secret(&mut self) -> Secret {

@@ -1,10 +1,10 @@
 //! What happens when a server loads the module.
 
 use super::api::{self, Ctx, Info, Str, api, bytes_of};
-use super::command::DOORS;
+use super::command::{CUCKOO_TRAMPOLINES, TRAMPOLINES};
 use super::{alloc, config, data_type, docs, guarded};
 use crate::stats::STATS;
-use crate::table::{COMMANDS, Command};
+use crate::table::{COMMANDS, CUCKOO, Command, Family};
 use std::ffi::{CStr, CString, c_int};
 use std::sync::OnceLock;
 
@@ -12,14 +12,38 @@ const NAME: &CStr = c"mayhap";
 const API_VERSION: c_int = 1;
 /// 0.1.0 is 100.
 const VERSION: c_int = 100;
-const CATEGORY: &CStr = c"bloom";
+
+/// The ACL category of a family, as RedisBloom calls it.
+const fn category(family: Family) -> &'static CStr {
+    match family {
+        Family::Bloom => c"bloom",
+        Family::Cuckoo => c"cuckoo",
+    }
+}
 
 static PREFIX: OnceLock<String> = OnceLock::new();
 
 /// The name of a command as it is registered: `bf.add`, or whatever the prefix makes of it. In
 /// lowercase, as the server's own commands are and RedisBloom's: `ACL CAT` shows it as it is.
-pub fn full_name(name: &str) -> String {
-    format!("{}.{name}", PREFIX.get().map_or("bf", String::as_str)).to_lowercase()
+///
+/// Another prefix than `bf` also keeps `CF.*` out of the way of another module's: with `mh` they are
+/// `mhcf.*`.
+pub fn full_name(family: Family, name: &str) -> String {
+    let prefix = PREFIX.get().map_or("bf", String::as_str);
+    match (family, prefix) {
+        (Family::Bloom, prefix) => format!("{prefix}.{name}").to_lowercase(),
+        (Family::Cuckoo, "bf") => format!("cf.{name}").to_lowercase(),
+        (Family::Cuckoo, prefix) => format!("{prefix}cf.{name}").to_lowercase(),
+    }
+}
+
+/// The name of a command that replicas are told, ours or one of the server's.
+pub fn replicated_name(name: &str) -> String {
+    match name.strip_prefix("CF.") {
+        Some(name) => full_name(Family::Cuckoo, name),
+        None if COMMANDS.iter().any(|row| row.name == name) => full_name(Family::Bloom, name),
+        None => name.to_owned(),
+    }
 }
 
 /// The one door the server knows.
@@ -77,10 +101,16 @@ fn load(ctx: *mut Ctx, words: &[&[u8]]) -> Result<(), String> {
     config::register(ctx)?;
     if let Some(add) = api.add_category {
         // SAFETY: likewise. Another module may have made it already, which is as good.
-        unsafe { add(ctx, CATEGORY.as_ptr()) };
+        unsafe {
+            add(ctx, category(Family::Bloom).as_ptr());
+            add(ctx, category(Family::Cuckoo).as_ptr());
+        }
     }
-    for (command, door) in COMMANDS.iter().zip(DOORS) {
-        register(ctx, command, door)?;
+    for (command, door) in COMMANDS.iter().zip(TRAMPOLINES) {
+        register(ctx, Family::Bloom, command, door)?;
+    }
+    for (command, trampoline) in CUCKOO.iter().zip(CUCKOO_TRAMPOLINES) {
+        register(ctx, Family::Cuckoo, command, trampoline)?;
     }
     if let Some(register) = api.register_info {
         // SAFETY: likewise; the function lives as long as the module.
@@ -89,8 +119,13 @@ fn load(ctx: *mut Ctx, words: &[&[u8]]) -> Result<(), String> {
     Ok(())
 }
 
-fn register(ctx: *mut Ctx, command: &Command, door: api::CommandFn) -> Result<(), String> {
-    let name = full_name(command.name);
+fn register(
+    ctx: *mut Ctx,
+    family: Family,
+    command: &Command,
+    door: api::CommandFn,
+) -> Result<(), String> {
+    let name = full_name(family, command.name);
     let c_name = CString::new(name.as_str()).unwrap_or_default();
     let flags = CString::new(command.flag_words()).unwrap_or_default();
     // SAFETY: the context is that of loading, names end in a zero, and the server copies them.
@@ -108,7 +143,7 @@ fn register(ctx: *mut Ctx, command: &Command, door: api::CommandFn) -> Result<()
         docs::describe(handle, command);
         if let Some(set) = api().set_categories {
             let access = if command.writes() { "write" } else { "read" };
-            let words = CString::new(format!("{access} {}", CATEGORY.to_string_lossy()));
+            let words = CString::new(format!("{access} {}", category(family).to_string_lossy()));
             set(handle, words.unwrap_or_default().as_ptr());
         }
     }

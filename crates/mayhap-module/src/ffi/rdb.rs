@@ -4,13 +4,17 @@
 //! strings of at most 16 MiB, and an empty string. RedisBloom's is told in
 //! [`mayhap_foreign::redisbloom::dump`].
 //!
-//! What is read is never believed: all of it goes through [`Head::take`], or through the checks
+//! What is read is never believed: all of it goes through [`take`], or through the checks
 //! of a RedisBloom header, as what `BF.LOADCHUNK` brings does.
 
 use super::api::{Io, api};
 use super::data_type::{filter, has_failed, log_io};
 use super::guarded;
-use crate::filter::{Chunker, Filter, Head, Incoming, MAX_CHUNK_BYTES, Part, make_room};
+use crate::filter::{
+    Chunker, Filter, LoadingFilter, MAX_CHUNK_BYTES, Part, head_of, reserve_for, take,
+};
+use crate::table::Family;
+use mayhap::format::dump::DumpHead;
 use mayhap_foreign::redisbloom::{Chain, Header, Layout, LinkInfo};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -78,7 +82,11 @@ impl Output {
 }
 
 pub unsafe extern "C" fn load_native(io: *mut Io, encoding: c_int) -> *mut c_void {
-    guarded(null_mut(), || boxed(io, native(&mut Input(io), encoding)))
+    guarded(null_mut(), || boxed(io, native(&mut Input(io), encoding, Family::Bloom)))
+}
+
+pub unsafe extern "C" fn load_cuckoo(io: *mut Io, encoding: c_int) -> *mut c_void {
+    guarded(null_mut(), || boxed(io, native(&mut Input(io), encoding, Family::Cuckoo)))
 }
 
 pub unsafe extern "C" fn load_compat(io: *mut Io, encoding: c_int) -> *mut c_void {
@@ -97,12 +105,15 @@ fn boxed(io: *mut Io, read: Result<Filter, String>) -> *mut c_void {
 
 const CUT_OFF: &str = "cut off";
 
-fn native(input: &mut Input, encoding: c_int) -> Result<Filter, String> {
+fn native(input: &mut Input, encoding: c_int, family: Family) -> Result<Filter, String> {
     if encoding > NATIVE_ENCODING {
         return Err(format!("encoding {encoding}: written by a newer release"));
     }
     let state = input.number().ok_or(CUT_OFF)?;
-    let head = input.bytes(Head::decode).ok_or(CUT_OFF)?.map_err(|error| error.to_string())?;
+    let head = input.bytes(DumpHead::decode).ok_or(CUT_OFF)?.map_err(|error| error.to_string())?;
+    if head.cuckoo.is_some() != (family == Family::Cuckoo) {
+        return Err("a filter of CF.* under the type of BF.*, or the reverse".to_owned());
+    }
     let (need, mut bodies) = (head.body_bytes(), Vec::new());
     loop {
         let piece = input.bytes(|piece| {
@@ -110,7 +121,7 @@ fn native(input: &mut Input, encoding: c_int) -> Result<Filter, String> {
             if (bodies.len() + piece.len()) as u64 > need {
                 return Err("more bytes than announced");
             }
-            make_room(&mut bodies, piece.len(), need).map_err(|_| "no memory")?;
+            reserve_for(&mut bodies, piece.len(), need).map_err(|_| "no memory")?;
             bodies.extend_from_slice(piece);
             Ok(piece.len())
         });
@@ -120,14 +131,16 @@ fn native(input: &mut Input, encoding: c_int) -> Result<Filter, String> {
     }
     match state {
         WHOLE => {
-            let parts = head.take(&mut bodies).map_err(|error| error.to_string())?;
+            let parts = take(&head, &mut bodies).map_err(|error| error.to_string())?;
             let mut filter = Filter::from_parts(parts).ok_or_else(|| "no parts".to_owned())?;
-            filter.set_shard(head.shard());
+            filter.set_shard(head.shard);
+            filter.set_cuckoo(head.cuckoo);
             Ok(filter)
         }
         LOADING => {
-            let incoming = Incoming::resume(head, bodies).ok_or("whole, but said not to be")?;
-            Ok(Filter::loading(incoming))
+            let loading_filter =
+                LoadingFilter::resume(head, bodies).ok_or("whole, but said not to be")?;
+            Ok(Filter::loading(loading_filter))
         }
         other => Err(format!("state {other}")),
     }
@@ -138,15 +151,15 @@ pub unsafe extern "C" fn save_native(io: *mut Io, value: *mut c_void) {
         let mut output = Output(io);
         // SAFETY: the server gives a value of ours.
         let Some(filter) = (unsafe { filter(value) }) else { return };
-        match filter.incoming() {
-            Some(incoming) => {
+        match filter.loading_filter() {
+            Some(loading_filter) => {
                 output.number(LOADING);
-                output.bytes(&incoming.head().encode());
-                incoming.body().chunks(MAX_CHUNK_BYTES).for_each(|piece| output.bytes(piece));
+                output.bytes(&loading_filter.head().encode());
+                loading_filter.body().chunks(MAX_CHUNK_BYTES).for_each(|piece| output.bytes(piece));
             }
             None => {
                 output.number(WHOLE);
-                output.bytes(&Head::of(filter).encode());
+                output.bytes(&head_of(filter).encode());
                 Chunker::new(MAX_CHUNK_BYTES, |piece: &[u8]| output.bytes(piece)).bodies(filter);
             }
         }
@@ -174,7 +187,7 @@ fn compat(input: &mut Input, encoding: c_int) -> Result<Filter, String> {
         let bits = input.number().ok_or(CUT_OFF)?;
         let n2 = input.number().ok_or(CUT_OFF)?;
         let n2 = u8::try_from(n2).map_err(|_| format!("n2 of {n2}"))?;
-        let array = input.bytes(mayhap::Pages::copy_of).ok_or(CUT_OFF)?;
+        let array = input.bytes(mayhap::mem::AlignedBuf::copy_of).ok_or(CUT_OFF)?;
         let array = array.map_err(|error| error.to_string())?;
         let items = input.number().ok_or(CUT_OFF)?;
         let bytes = array.as_ref().len() as u64;

@@ -1,22 +1,26 @@
 //! The value of a key: a filter, or one that is still being loaded.
 
-mod about;
+mod create;
+mod cuckoo;
 mod dump;
-mod incoming;
+mod info;
+mod loading;
 mod part;
 mod shard;
-mod wish;
 
-pub use about::{About, LayerInfo};
-pub use dump::{Chunker, DumpError, Head, MAX_CHUNK_BYTES, make_room};
-pub use incoming::Incoming;
+pub use create::{CreateSpec, Scale, Shape};
+pub use cuckoo::CuckooSpec;
+pub use dump::{Chunker, MAX_CHUNK_BYTES, head_of, reserve_for, take};
+pub use info::{Info, LayerInfo};
+pub use loading::LoadingFilter;
 pub use part::{Added, Part};
-pub use shard::{ShardId, mismatch};
-pub use wish::{Scale, Shape, Wish};
+pub use shard::mismatch;
 
-use crate::stats::Share;
+use crate::stats::MemoryShare;
 use crate::{Clock, CommandError};
-use mayhap::Mover;
+use mayhap::format::dump::CuckooParams;
+use mayhap::format::dump::ShardId;
+use mayhap::mem::Relocate;
 
 /// What a key holds.
 ///
@@ -25,15 +29,17 @@ use mayhap::Mover;
 #[derive(Debug)]
 pub struct Filter {
     state: State,
-    share: Share,
+    share: MemoryShare,
     shard: Option<ShardId>,
+    /// Of a filter of `CF.*`.
+    cuckoo: Option<CuckooParams>,
 }
 
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a box would cost every command a cache miss")]
 enum State {
     Ready(Part, Vec<Part>),
-    Loading(Incoming),
+    Loading(LoadingFilter),
 }
 
 impl Filter {
@@ -52,18 +58,18 @@ impl Filter {
     }
 
     /// A filter whose bytes are still to come.
-    pub fn loading(incoming: Incoming) -> Filter {
-        Filter::of(State::Loading(incoming))
+    pub fn loading(loading_filter: LoadingFilter) -> Filter {
+        Filter::of(State::Loading(loading_filter))
     }
 
     fn of(state: State) -> Filter {
-        let mut filter = Filter { state, share: Share::of(0), shard: None };
-        filter.settle();
+        let mut filter = Filter { state, share: MemoryShare::of(0), shard: None, cuckoo: None };
+        filter.update_memory_stats();
         filter
     }
 
     /// Count its bytes anew, after it may have grown.
-    fn settle(&mut self) {
+    fn update_memory_stats(&mut self) {
         let bytes = self.bytes();
         self.share.set(bytes);
     }
@@ -71,12 +77,12 @@ impl Filter {
     /// A copy, unless there is no memory for one.
     pub fn try_copy(&self) -> Option<Filter> {
         // Cloning ends the process where memory is out, so see first whether it can be had.
-        drop(mayhap::Pages::zeroed(self.bytes()).ok()?);
+        drop(mayhap::mem::AlignedBuf::zeroed(self.bytes()).ok()?);
         let mut copy = Filter::of(match &self.state {
             State::Ready(main, beside) => State::Ready(main.clone(), beside.clone()),
-            State::Loading(incoming) => State::Loading(incoming.clone()),
+            State::Loading(loading_filter) => State::Loading(loading_filter.clone()),
         });
-        copy.shard = self.shard;
+        (copy.shard, copy.cuckoo) = (self.shard, self.cuckoo);
         Some(copy)
     }
 
@@ -89,6 +95,20 @@ impl Filter {
     /// Make it this shard, or none.
     pub fn set_shard(&mut self, shard: Option<ShardId>) {
         self.shard = shard;
+    }
+
+    /// What a filter of `CF.*` has beside its items; `None` for one of `BF.*`.
+    #[inline]
+    pub fn cuckoo(&self) -> Option<CuckooParams> {
+        match &self.state {
+            State::Ready(..) => self.cuckoo,
+            State::Loading(loading_filter) => loading_filter.head().cuckoo,
+        }
+    }
+
+    /// Make it a filter of `CF.*`, or of `BF.*`.
+    pub fn set_cuckoo(&mut self, cuckoo: Option<CuckooParams>) {
+        self.cuckoo = cuckoo;
     }
 
     fn ready(&self) -> Result<(&Part, &[Part]), CommandError> {
@@ -120,10 +140,10 @@ impl Filter {
     }
 
     /// What has come so far, while it is loading.
-    pub fn incoming(&self) -> Option<&Incoming> {
+    pub fn loading_filter(&self) -> Option<&LoadingFilter> {
         match &self.state {
             State::Ready(..) => None,
-            State::Loading(incoming) => Some(incoming),
+            State::Loading(loading_filter) => Some(loading_filter),
         }
     }
 
@@ -166,7 +186,7 @@ impl Filter {
         let bytes = main.bytes();
         let new = main.add(item, now_ms, room_bytes)?;
         if main.bytes() != bytes {
-            self.settle();
+            self.update_memory_stats();
         }
         Ok(new)
     }
@@ -195,13 +215,13 @@ impl Filter {
             }
             added
         };
-        self.settle();
+        self.update_memory_stats();
         Ok(added)
     }
 
     /// Whether adding may change something even where the item is known.
-    pub fn remembers_anew(&self) -> bool {
-        self.main().is_ok_and(Part::remembers_anew)
+    pub fn repeat_changes_state(&self) -> bool {
+        self.main().is_ok_and(Part::repeat_changes_state)
     }
 
     /// The time, if it looks at the clock; else 0, which is as good.
@@ -228,7 +248,7 @@ impl Filter {
         main.clear()?;
         beside.clear();
         self.shard = None;
-        self.settle();
+        self.update_memory_stats();
         Ok(())
     }
 
@@ -254,11 +274,11 @@ impl Filter {
             }
         }
         beside.append(&mut more);
-        self.settle();
+        self.update_memory_stats();
         Ok(())
     }
 
-    /// Take a chunk of a dump: see [`Incoming`] and, for RedisBloom's, `BF.LOADCHUNK` there.
+    /// Take a chunk of a dump: see [`LoadingFilter`] and, for RedisBloom's, `BF.LOADCHUNK` there.
     pub fn load_chunk(&mut self, iterator: u64, chunk: &[u8]) -> Result<(), CommandError> {
         match &mut self.state {
             State::Ready(Part::Compat(chain), beside) if beside.is_empty() => {
@@ -270,14 +290,15 @@ impl Filter {
                 chain.load_chunk(iterator, chunk).map_err(|_| CommandError::text(bad))
             }
             State::Ready(..) => Err(CommandError::BAD_DATA),
-            State::Loading(incoming) => {
-                if let Some(parts) = incoming.push(iterator, chunk)? {
+            State::Loading(loading_filter) => {
+                if let Some(parts) = loading_filter.push(iterator, chunk)? {
                     let mut parts = parts.into_iter();
                     let main = parts.next().ok_or(CommandError::BAD_DATA)?;
-                    self.shard = incoming.head().shard();
+                    self.shard = loading_filter.head().shard;
+                    self.cuckoo = loading_filter.head().cuckoo;
                     self.state = State::Ready(main, parts.collect());
                 }
-                self.settle();
+                self.update_memory_stats();
                 Ok(())
             }
         }
@@ -302,21 +323,21 @@ impl Filter {
             State::Ready(main, beside) => {
                 main.bytes() + beside.iter().map(Part::bytes).sum::<u64>()
             }
-            State::Loading(incoming) => incoming.bytes(),
+            State::Loading(loading_filter) => loading_filter.bytes(),
         }
     }
 
-    /// Offer the memory of its arrays to a server that tidies its heap.
-    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+    /// Let the server's active defragmentation move the memory of its arrays.
+    pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
         let (main, beside) = match &mut self.state {
             State::Ready(main, beside) => (main, beside),
-            State::Loading(incoming) => return incoming.move_arrays(mover),
+            State::Loading(loading_filter) => return loading_filter.relocate(memory),
         };
-        mover.relocate(beside);
+        memory.relocate(beside);
         for part in std::iter::once(main).chain(beside) {
             match part {
-                Part::Native(filter) => filter.move_arrays(mover),
-                Part::Compat(chain) => chain.move_arrays(mover),
+                Part::Native(filter) => filter.relocate(memory),
+                Part::Compat(chain) => chain.relocate(memory),
             }
         }
     }
@@ -335,7 +356,7 @@ const MAX_BESIDE: usize = 255;
 
 fn copy_of(part: &Part) -> Result<Part, CommandError> {
     // As in `try_copy`.
-    drop(mayhap::Pages::zeroed(part.bytes()).map_err(|_| CommandError::NO_MEMORY)?);
+    drop(mayhap::mem::AlignedBuf::zeroed(part.bytes()).map_err(|_| CommandError::NO_MEMORY)?);
     Ok(part.clone())
 }
 

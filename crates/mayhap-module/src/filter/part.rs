@@ -1,14 +1,13 @@
 //! One filter of whatever make: ours, or RedisBloom's.
 
 use crate::CommandError;
-use mayhap::{AnyFilter, Blocked, Classic, Counting, Hash, Kind, Moment, Refused};
+use mayhap::window::Moment;
+use mayhap::{AnyFilter, Blocked, Classic, Counting, Hash, Kind, Unsupported};
 use mayhap_foreign::redisbloom::{Chain, Link, Scaling};
 use std::cell::RefCell;
 
 /// Batches are cut to this many items, so that what is kept of one stays in cache.
 const BATCH: usize = 4096;
-/// Bits a key more that half the rate costs: 1 / ln 2.
-const BITS_A_HALVING: f64 = std::f64::consts::LOG2_E;
 
 /// One filter.
 #[derive(Clone, Debug)]
@@ -79,7 +78,8 @@ impl Part {
                 let newest = filter.layers().last();
                 newest.map_or(0, |newest| left(newest.spec().capacity(), newest.keys()))
             }
-            Part::Native(AnyFilter::Windowed(filter)) => filter.room_before_growth(),
+            Part::Native(AnyFilter::Windowed(filter)) => filter.remaining_before_growth(),
+            Part::Native(AnyFilter::Quotient(filter)) => filter.room(),
             Part::Native(filter) => left(filter.capacity(), filter.keys()),
             Part::Compat(chain) => chain.links().last().map_or(0, Link::room),
         }
@@ -98,12 +98,14 @@ impl Part {
             Part::Native(AnyFilter::Scalable(filter)) => {
                 Some(filter.next_layer()?.shape.bits() / 8)
             }
+            // While it is laid out anew both sizes are there.
+            Part::Native(AnyFilter::Quotient(filter)) if filter.auto_grow() => filter.grown_bytes(),
             // A burst in a window of time.
             Part::Native(AnyFilter::Windowed(filter)) => {
                 Some(filter.next_layer().map_or(0, |next| next.shape.bits() / 8))
             }
             Part::Compat(chain) if matches!(chain.scaling(), Scaling::By(_)) => {
-                Some(next_link_bytes(chain) as u64)
+                Some(chain.next_layer().map_or(0, |next| next.bytes))
             }
             _ => None,
         }
@@ -119,6 +121,12 @@ impl Part {
                 }
                 filter.try_grow().map_err(|_| CommandError::NO_ROOM_TO_GROW)
             }
+            Part::Native(AnyFilter::Quotient(filter)) if filter.auto_grow() => {
+                if filter.grown_bytes().is_some_and(|bytes| bytes > room_bytes) {
+                    return Err(CommandError::NO_ROOM_TO_GROW);
+                }
+                filter.grow_in_steps().map(drop).map_err(|_| CommandError::NO_ROOM_TO_GROW)
+            }
             // A burst in a window of time.
             Part::Native(AnyFilter::Windowed(filter)) => {
                 let next = filter.next_layer().map_or(0, |next| next.shape.bits() / 8);
@@ -128,8 +136,8 @@ impl Part {
                 filter.try_grow().map_err(|_| CommandError::NO_ROOM_TO_GROW)
             }
             Part::Compat(chain) if matches!(chain.scaling(), Scaling::By(_)) => {
-                match next_link_bytes(chain) {
-                    bytes if bytes <= room_bytes as f64 => Ok(()), // it grows by itself
+                match chain.next_layer()?.bytes {
+                    bytes if bytes <= room_bytes => Ok(()), // it grows by itself
                     _ => Err(CommandError::NO_ROOM_TO_GROW),
                 }
             }
@@ -142,7 +150,7 @@ impl Part {
     pub fn add(&mut self, item: &[u8], now_ms: u64, room_bytes: u64) -> Result<bool, CommandError> {
         self.advance(now_ms);
         if self.room() == 0 {
-            if self.contains(item, now_ms) && !self.remembers_anew() {
+            if self.contains(item, now_ms) && !self.repeat_changes_state() {
                 return Ok(false);
             }
             self.grow(room_bytes)?;
@@ -214,12 +222,12 @@ impl Part {
 
     /// Whether an item that is in is counted once more when it is added again.
     pub fn counts(&self) -> bool {
-        matches!(self, Part::Native(AnyFilter::Counting(_)))
+        matches!(self, Part::Native(AnyFilter::Counting(_) | AnyFilter::Quotient(_)))
     }
 
     /// Whether adding may change something even where the item is known.
-    pub fn remembers_anew(&self) -> bool {
-        matches!(self, Part::Native(AnyFilter::Counting(_) | AnyFilter::Windowed(_)))
+    pub fn repeat_changes_state(&self) -> bool {
+        self.counts() || matches!(self, Part::Native(AnyFilter::Windowed(_)))
     }
 
     /// Whether it looks at the clock.
@@ -235,12 +243,12 @@ impl Part {
         match self {
             Part::Native(filter) => Ok(filter.remove(item)?),
             Part::Compat(_) => Err(CommandError::text(
-                "ERR a RedisBloom filter cannot give keys up: reserve one with KIND counting",
+                "ERR a RedisBloom filter cannot give keys up: reserve one with KIND quotient",
             )),
         }
     }
 
-    /// Forget everything.
+    /// Remove all keys.
     pub fn clear(&mut self) -> Result<(), CommandError> {
         match self {
             Part::Native(filter) => Ok(filter.clear()?),
@@ -323,24 +331,15 @@ fn insert_hashes(
         AnyFilter::Blocked(filter) => Blocked::insert_batch_new(filter, hashes, new),
         AnyFilter::Classic(filter) => Classic::insert_batch_new(filter, hashes, new),
         AnyFilter::Counting(filter) => Counting::insert_batch_new(filter, hashes, new),
+        AnyFilter::Quotient(filter) => filter.insert_batch_new(hashes, new),
         AnyFilter::Sharded(filter) => filter.insert_batch_new(hashes, new),
         AnyFilter::Windowed(filter) => filter.insert_batch_new(hashes, Moment::ticks(now_ms), new),
         other => {
             let what = "is built from all keys at once: build it anew";
-            return Err(Refused { kind: other.kind(), what }.into());
+            return Err(Unsupported::new(other.kind().name(), what).into());
         }
     }
     Ok(())
-}
-
-/// About how large the next link of a chain will be.
-fn next_link_bytes(chain: &Chain) -> f64 {
-    let (Scaling::By(growth), Some(newest)) = (chain.scaling(), chain.links().last()) else {
-        return 0.0;
-    };
-    let info = newest.info();
-    let bits_per_entry = info.bits_per_entry + BITS_A_HALVING;
-    info.entries as f64 * f64::from(growth) * bits_per_entry / 8.0
 }
 
 fn problem() -> CommandError {

@@ -1,21 +1,22 @@
 use super::*;
 use crate::Settings;
+use mayhap::format::dump::{DumpHead, ShardId};
 use mayhap::{Secret, Window};
 use proptest::prelude::*;
 
 fn filters() -> Vec<Filter> {
     let secret = Secret::from_bytes([9; 16]);
-    let wish = Wish { capacity: 50, ..Wish::by(&Settings::DEFAULT, secret) };
+    let create_spec = CreateSpec { capacity: 50, ..CreateSpec::by(&Settings::DEFAULT, secret) };
     let shapes = [
         Shape::Blocked,
         Shape::Classic,
-        Shape::Counting,
+        Shape::Quotient,
         Shape::Windowed(Window::last_keys(3)),
         Shape::Compat,
     ];
     let mut filters: Vec<Filter> = vec![];
     for shape in shapes {
-        let mut filter = Wish { shape, ..wish }.make(1 << 20).unwrap();
+        let mut filter = CreateSpec { shape, ..create_spec }.make(1 << 20).unwrap();
         for item in 0..40u8 {
             filter.add(&[item], 0, 1 << 20).unwrap();
         }
@@ -30,14 +31,14 @@ fn filters() -> Vec<Filter> {
 fn bytes_of(filter: &Filter) -> (Vec<u8>, Vec<u8>) {
     let mut bodies = vec![];
     dump::write_bodies(filter, &mut bodies).unwrap();
-    (Head::of(filter).encode(), bodies)
+    (head_of(filter).encode(), bodies)
 }
 
 #[test]
 fn what_is_dumped_is_read_back() {
     for filter in filters() {
         let (head, bodies) = bytes_of(&filter);
-        let parts = Head::decode(&head).unwrap().read(&bodies).unwrap();
+        let parts = dump::read(&DumpHead::decode(&head).unwrap(), &bodies).unwrap();
         let back = Filter::from_parts(parts).unwrap();
         assert_eq!(bytes_of(&back), (head, bodies));
         assert!((0..40u8).all(|item| back.contains(&[item], 0).unwrap()));
@@ -52,19 +53,19 @@ fn every_changed_byte_and_every_cut_is_found() {
         for at in 0..head.len() {
             let mut bad = head.clone();
             bad[at] ^= 1 << (at % 8);
-            assert!(Head::decode(&bad).is_err(), "head byte {at}");
+            assert!(DumpHead::decode(&bad).is_err(), "head byte {at}");
         }
         for end in 0..head.len() {
-            assert!(Head::decode(&head[..end]).is_err(), "head cut at {end}");
+            assert!(DumpHead::decode(&head[..end]).is_err(), "head cut at {end}");
         }
-        let head = Head::decode(&head).unwrap();
+        let head = DumpHead::decode(&head).unwrap();
         for at in 0..bodies.len() {
             let mut bad = bodies.clone();
             bad[at] ^= 1 << (at % 8);
-            assert!(head.read(&bad).is_err(), "body byte {at}");
+            assert!(dump::read(&head, &bad).is_err(), "body byte {at}");
         }
         for end in (0..bodies.len()).step_by(17) {
-            assert!(head.read(&bodies[..end]).is_err(), "body cut at {end}");
+            assert!(dump::read(&head, &bodies[..end]).is_err(), "body cut at {end}");
         }
     }
 }
@@ -78,24 +79,24 @@ fn a_dump_holds_which_shard_it_is() {
     filter.set_shard(Some(shard));
     let (head, bodies) = bytes_of(&filter);
     assert_eq!(head[8..10], [2, 0]);
-    assert_eq!(Head::decode(&head).unwrap().shard(), Some(shard));
+    assert_eq!(DumpHead::decode(&head).unwrap().shard, Some(shard));
     for at in 0..head.len() {
         let mut bad = head.clone();
         bad[at] ^= 1 << (at % 8);
-        assert!(Head::decode(&bad).is_err(), "head byte {at}");
-        assert!(Head::decode(&head[..at]).is_err(), "head cut at {at}");
+        assert!(DumpHead::decode(&bad).is_err(), "head byte {at}");
+        assert!(DumpHead::decode(&head[..at]).is_err(), "head cut at {at}");
     }
     // Chunk by chunk, it has its identity when the last has come, and not before.
-    let mut incoming = Filter::loading(Incoming::begin(&head, 1 << 20).unwrap());
+    let mut loading_filter = Filter::loading(LoadingFilter::begin(&head, 1 << 20).unwrap());
     let (first, last) = bodies.split_at(9);
-    incoming.load_chunk(10, first).unwrap();
-    assert_eq!(incoming.shard(), None);
-    incoming.load_chunk(bodies.len() as u64 + 1, last).unwrap();
-    assert_eq!(incoming.shard(), Some(shard));
-    assert_eq!(bytes_of(&incoming), (head, bodies));
-    assert_eq!(incoming.try_copy().unwrap().shard(), Some(shard));
-    incoming.clear().unwrap();
-    assert_eq!(incoming.shard(), None);
+    loading_filter.load_chunk(10, first).unwrap();
+    assert_eq!(loading_filter.shard(), None);
+    loading_filter.load_chunk(bodies.len() as u64 + 1, last).unwrap();
+    assert_eq!(loading_filter.shard(), Some(shard));
+    assert_eq!(bytes_of(&loading_filter), (head, bodies));
+    assert_eq!(loading_filter.try_copy().unwrap().shard, Some(shard));
+    loading_filter.clear().unwrap();
+    assert_eq!(loading_filter.shard(), None);
 }
 
 #[test]
@@ -138,13 +139,13 @@ fn every_iterator_goes_on_where_it_points() {
 #[test]
 fn room_is_made_for_what_came_not_for_what_was_announced() {
     let mut bodies = Vec::new();
-    make_room(&mut bodies, 100, u64::MAX).unwrap();
+    reserve_for(&mut bodies, 100, u64::MAX).unwrap();
     assert!(bodies.capacity() <= 64 << 10);
     bodies.resize(1 << 20, 0);
-    make_room(&mut bodies, 1, u64::MAX).unwrap();
+    reserve_for(&mut bodies, 1, u64::MAX).unwrap();
     assert!(bodies.capacity() <= (4 << 20) + 4);
     let mut bodies = Vec::new();
-    make_room(&mut bodies, 100, 120).unwrap();
+    reserve_for(&mut bodies, 100, 120).unwrap();
     assert_eq!(bodies.capacity(), 120);
 }
 
@@ -152,16 +153,16 @@ fn room_is_made_for_what_came_not_for_what_was_announced() {
 fn what_cannot_be_taken_stays() {
     for filter in filters() {
         let (head, mut bodies) = bytes_of(&filter);
-        let head = Head::decode(&head).unwrap();
+        let head = DumpHead::decode(&head).unwrap();
         // RedisBloom's own bytes have no checksum.
         if filter.as_compat().is_none() {
             bodies[30] ^= 1;
             let before = bodies.clone();
-            assert!(head.take(&mut bodies).is_err());
+            assert!(take(&head, &mut bodies).is_err());
             assert!(bodies == before);
             bodies[30] ^= 1;
         }
-        assert!(head.take(&mut bodies).is_ok() && bodies.is_empty());
+        assert!(take(&head, &mut bodies).is_ok() && bodies.is_empty());
     }
 }
 
@@ -184,9 +185,9 @@ proptest! {
         let (head, mut bodies) = bytes_of(&filter);
         let at = at % bodies.len();
         bodies[at] = to;
-        if let Ok(parts) = Head::decode(&head).unwrap().read(&bodies) {
+        if let Ok(parts) = dump::read(&DumpHead::decode(&head).unwrap(), &bodies) {
             let mut filter = Filter::from_parts(parts).unwrap();
-            _ = filter.about(5);
+            _ = filter.info(5);
             _ = filter.add(b"new", 5, 1 << 20);
             prop_assert!(filter.contains(b"new", 5).is_ok());
         }

@@ -1,15 +1,15 @@
 //! `BF.ADD`, `BF.MADD` and `BF.INSERT`.
 
 use super::create::create;
-use super::options::{Dialect, Options};
-use super::room::explained;
-use crate::filter::{Added, Wish};
+use super::memory_limit::explained;
+use super::options::{CommandSyntax, Options};
+use crate::filter::{Added, CreateSpec};
 use crate::stats::STATS;
 use crate::{Args, CommandError, KeyArg, Keyspace, Replicate, Reply};
 
 /// `BF.ADD key item`
 ///
-/// Part of its door, as [`exists`](super::ask::exists) is.
+/// Inlined into its trampoline, like [`exists`](super::query::exists).
 #[inline(always)]
 pub fn add<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
     let (key, item, clock) = (args.key(1), args.word(2), keys.clock());
@@ -17,7 +17,7 @@ pub fn add<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, Co
         Some(filter) if !filter.is_full() => {
             let now = filter.now_ms(clock);
             let new = filter.add(item, now, 0)?;
-            Some((new, new || filter.remembers_anew(), filter.is_timed().then_some(now)))
+            Some((new, new || filter.repeat_changes_state(), filter.is_timed().then_some(now)))
         }
         Some(_) => None,
         None => {
@@ -26,7 +26,7 @@ pub fn add<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, Co
         }
     };
     let Some((new, changed, timed)) = added else {
-        let added = add_and_tell(keys, key, &[item], clock.ms(), true)?;
+        let added = add_and_replicate(keys, key, &[item], clock.ms(), true)?;
         return match added.stopped {
             Some(error) => Err(error),
             None => Ok(Reply::Bool(added.new.first() == Some(&true))),
@@ -35,7 +35,7 @@ pub fn add<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, Co
     STATS.added(new.into(), (!new).into());
     if changed {
         let how = match timed {
-            Some(now) => same_items(true, key, now, &[item]),
+            Some(now) => replicated_items(true, key, now, &[item]),
             None => Replicate::Verbatim,
         };
         keys.changed(key, "bf.add", how);
@@ -60,8 +60,8 @@ pub fn madd<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, C
 pub fn insert<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
     let key = args.key(1);
     let secret = keys.secret();
-    let wish = Wish::by(&keys.settings(), secret);
-    let options = Options::parse(args.from(2), 2, wish, Dialect::Insert)?;
+    let create_spec = CreateSpec::by(&keys.settings(), secret);
+    let options = Options::parse(args.from(2), 2, create_spec, CommandSyntax::Insert)?;
     let items = options.items_at.map(|at| args.from(at)).unwrap_or_default();
     if items.is_empty() {
         return Err(CommandError::Arity);
@@ -76,11 +76,11 @@ pub fn insert<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>,
     add_many(keys, key, items, now)
 }
 
-/// The filter that comes into being because an item is added to it.
+/// The filter that is created because an item is added to it.
 pub fn create_default(keys: &mut dyn Keyspace, key: KeyArg<'_>) -> Result<(), CommandError> {
     let secret = keys.secret();
-    let wish = Wish::by(&keys.settings(), secret);
-    create(keys, key, &Options::parse(&[], 0, wish, Dialect::Insert)?)
+    let create_spec = CreateSpec::by(&keys.settings(), secret);
+    create(keys, key, &Options::parse(&[], 0, create_spec, CommandSyntax::Insert)?)
 }
 
 fn add_many<'a>(
@@ -89,16 +89,16 @@ fn add_many<'a>(
     items: &[&[u8]],
     now_ms: u64,
 ) -> Result<Reply<'a>, CommandError> {
-    let Added { new, stopped } = add_and_tell(keys, key, items, now_ms, true)?;
+    let Added { new, stopped } = add_and_replicate(keys, key, items, now_ms, true)?;
     Ok(match stopped {
         None => Reply::Bools(new),
         Some(error) => Reply::BoolsUntil(new, error),
     })
 }
 
-/// Add items to a filter that is there, and tell replicas where anything changed: the command as
-/// it came if it says just that, `verbatim`.
-pub fn add_and_tell(
+/// Add items to an existing filter, and replicate if anything changed: the command as it came if it
+/// says just that, `verbatim`.
+pub fn add_and_replicate(
     keys: &mut dyn Keyspace,
     key: KeyArg<'_>,
     items: &[&[u8]],
@@ -107,8 +107,8 @@ pub fn add_and_tell(
 ) -> Result<Added, CommandError> {
     let mut filter = keys.write(key)?.ok_or(CommandError::NOT_FOUND)?;
     let mut added = filter.add_many(items, now_ms, 0)?;
-    // How much room there is costs more to find out than a hundred items to add, so it is asked
-    // when a filter must grow, and not when it might.
+    // Finding the memory limit costs more than adding a hundred items, so it is done when a filter
+    // must grow, and not when it might.
     if added.stopped == Some(CommandError::NO_ROOM_TO_GROW) {
         let has = filter.bytes();
         let room = keys.room_bytes(has);
@@ -123,12 +123,12 @@ pub fn add_and_tell(
     let new = added.new.iter().map(|new| u64::from(*new)).sum();
     STATS.added(new, added.new.len() as u64 - new);
     let taken = &items[..added.new.len().min(items.len())];
-    if new > 0 || !taken.is_empty() && filter.remembers_anew() {
+    if new > 0 || !taken.is_empty() && filter.repeat_changes_state() {
         let timed = filter.is_timed();
-        // Where not all were taken, a replica must not take more: it may have room that we lack.
+        // If not all were added, a replica must not add more: it may have memory that we lack.
         let how = match verbatim && !timed && added.stopped.is_none() {
             true => Replicate::Verbatim,
-            false => same_items(timed, key, now_ms, taken),
+            false => replicated_items(timed, key, now_ms, taken),
         };
         keys.changed(key, "bf.add", how);
     }
@@ -136,7 +136,7 @@ pub fn add_and_tell(
 }
 
 /// Replicas add the same items, at the same time where that matters.
-fn same_items(timed: bool, key: KeyArg<'_>, now_ms: u64, items: &[&[u8]]) -> Replicate {
+fn replicated_items(timed: bool, key: KeyArg<'_>, now_ms: u64, items: &[&[u8]]) -> Replicate {
     let mut words = vec![key.name.to_vec()];
     if timed {
         for word in ["NOCREATE", "AT", &now_ms.to_string(), "ITEMS"] {

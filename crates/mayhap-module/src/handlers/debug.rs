@@ -4,7 +4,7 @@ use crate::{Args, CommandError, Keyspace, Reply};
 
 /// `BF.DEBUG key`
 ///
-/// The lines are RedisBloom's, letter by letter: programs take them apart.
+/// The lines are RedisBloom's, character by character: programs parse them.
 pub fn debug<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
     let now = keys.clock().ms();
     let filter = keys.read(args.key(1))?.ok_or(CommandError::NOT_FOUND)?;
@@ -24,7 +24,7 @@ pub fn debug<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, 
     Ok(Reply::Lines(lines))
 }
 
-/// A number as C's `%g` prints it: six digits, without zeros at the end.
+/// A number as C's `%g` prints it: six digits, without trailing zeros.
 fn general(number: f64) -> String {
     if number == 0.0 || !number.is_finite() {
         return number.to_string();

@@ -40,18 +40,18 @@ pub fn info<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, C
     if !is(args.word(2), "FULL") {
         return Err(CommandError::text("Invalid information value"));
     }
-    let about = filter.about(now)?;
+    let info = filter.info(now)?;
     fields.extend([
-        ("Kind", Reply::Text(about.kind)),
-        ("Keyed", Reply::Bool(about.keyed)),
-        ("Error rate", Reply::Double(about.target)),
-        ("Error rate now", Reply::Double(about.rate_now)),
-        ("Fill", Reply::Double(about.fill)),
+        ("Kind", Reply::Text(info.kind)),
+        ("Keyed", Reply::Bool(info.keyed)),
+        ("Error rate", Reply::Double(info.target)),
+        ("Error rate now", Reply::Double(info.rate_now)),
+        ("Fill", Reply::Double(info.fill)),
     ]);
     if let Some(shard) = filter.shard() {
         fields.push(("Shard", Reply::Line(shard.to_string())));
     }
-    if let Some((seconds, generations, age)) = about.window {
+    if let Some((seconds, generations, age)) = info.window {
         let of_time = seconds > 0.0;
         fields.extend([
             ("Window seconds", Reply::Double(seconds)),

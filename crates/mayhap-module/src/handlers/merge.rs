@@ -1,12 +1,12 @@
 //! `BF.MERGE`.
 
-use super::room::explained;
+use super::memory_limit::explained;
 use crate::args::is;
 use crate::{Args, CommandError, Filter, Keyspace, Replicate, Reply};
 
 /// `BF.MERGE dest src… [LAYERS]`
 ///
-/// All or nothing: sources are merged into a copy, which takes the place of `dest` in the end.
+/// Atomic: sources are merged into a copy, which replaces `dest` at the end.
 pub fn merge<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
     let dest = args.key(1);
     let layers = args.count() > 3 && is(args.word(args.count() - 1), "LAYERS");
@@ -27,7 +27,7 @@ pub fn merge<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, 
     for at in sources {
         let key = args.key(at);
         if key.name == dest.name {
-            continue; // is in already
+            continue; // merged already
         }
         let source = keys.read(key)?.ok_or(CommandError::NOT_FOUND)?;
         match &mut merged {
@@ -53,6 +53,6 @@ pub fn merge<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, 
 }
 
 fn copy(filter: &Filter) -> Result<Filter, CommandError> {
-    filter.main()?; // one that is loading is no filter yet
+    filter.main()?; // not while it is loading
     filter.try_copy().ok_or(CommandError::NO_MEMORY)
 }

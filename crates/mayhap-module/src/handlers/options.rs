@@ -1,34 +1,34 @@
 //! The options of commands that create filters.
 
 use crate::args::{decimal, integer, is};
-use crate::filter::{Scale, Shape, Wish};
+use crate::filter::{CreateSpec, Scale, Shape};
 use crate::{CommandError, Settings};
 use mayhap::{Secret, Window};
 
-/// Generations of a window when nobody says otherwise.
+/// Default number of generations of a window.
 const GENERATIONS: u32 = 4;
 
-/// Which command's texts and options are meant.
+/// Which command's syntax and error texts apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
+pub enum CommandSyntax {
     /// `BF.RESERVE key rate capacity …`.
     Reserve,
     /// `BF.INSERT key … ITEMS item…`.
     Insert,
 }
 
-/// What was asked for beside the filter itself.
+/// The options of a command, beside the filter itself.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The filter, if one is to be made.
-    pub wish: Wish,
+    /// The filter, if one is to be created.
+    pub create_spec: CreateSpec,
     /// When it is to expire, in seconds from now.
     pub expires_s: Option<i64>,
-    /// Whether a filter that is there already is no error.
+    /// Whether an existing filter is not an error.
     pub if_absent: bool,
-    /// Whether no filter is to be made.
+    /// Whether no filter is to be created.
     pub no_create: bool,
-    /// The time that windows are told, instead of the server's.
+    /// The time for windows, instead of the server's.
     pub at_ms: Option<u64>,
     /// How many items it must be able to grow to.
     pub scale_to: Option<u64>,
@@ -36,9 +36,9 @@ pub struct Options {
     pub items_at: Option<usize>,
 }
 
-/// What was said so far, each at most once.
+/// The options parsed so far, each at most once.
 #[derive(Default)]
-struct Said {
+struct ParsedOptions {
     expansion: Option<u32>,
     nonscaling: bool,
     kind: Option<Kind>,
@@ -54,7 +54,7 @@ struct Said {
 enum Kind {
     Blocked,
     Classic,
-    Counting,
+    Quotient,
     Windowed,
 }
 
@@ -79,16 +79,15 @@ const WORDS: [&str; 17] = [
 ];
 
 impl Options {
-    /// Read them; `words` begins at place `from` of the command. `wish` is what holds where
-    /// nothing is said.
+    /// Parse them; `words` begins at index `from` of the command. `create_spec` has the defaults.
     pub fn parse(
         words: &[&[u8]],
         from: usize,
-        wish: Wish,
-        dialect: Dialect,
+        create_spec: CreateSpec,
+        dialect: CommandSyntax,
     ) -> Result<Options, CommandError> {
         let mut options = Options {
-            wish,
+            create_spec,
             expires_s: None,
             if_absent: false,
             no_create: false,
@@ -96,11 +95,14 @@ impl Options {
             scale_to: None,
             items_at: None,
         };
-        let mut said = Said { capacity: dialect == Dialect::Reserve, ..Said::default() };
+        let mut said = ParsedOptions {
+            capacity: dialect == CommandSyntax::Reserve,
+            ..ParsedOptions::default()
+        };
         let mut at = 0;
         while let Some(word) = words.get(at) {
             at += 1;
-            if dialect == Dialect::Insert && is(word, "ITEMS") {
+            if dialect == CommandSyntax::Insert && is(word, "ITEMS") {
                 options.items_at = Some(from + at);
                 break;
             }
@@ -116,8 +118,10 @@ impl Options {
             }
             let Some(value) = words.get(at) else {
                 return Err(match (name, dialect) {
-                    ("EXPANSION", Dialect::Reserve) => CommandError::text("ERR no expansion"),
-                    ("EXPANSION" | "CAPACITY" | "ERROR", Dialect::Insert) => CommandError::Arity,
+                    ("EXPANSION", CommandSyntax::Reserve) => CommandError::text("ERR no expansion"),
+                    ("EXPANSION" | "CAPACITY" | "ERROR", CommandSyntax::Insert) => {
+                        CommandError::Arity
+                    }
                     _ => CommandError::said(format_args!("{name} needs a value")),
                 });
             };
@@ -128,18 +132,18 @@ impl Options {
         Ok(options)
     }
 
-    /// Options that are one word. `false`: it has a value.
+    /// Options without a value. `false`: it has one.
     fn flag(
         &mut self,
-        said: &mut Said,
+        said: &mut ParsedOptions,
         name: &str,
-        dialect: Dialect,
+        dialect: CommandSyntax,
     ) -> Result<bool, CommandError> {
         match (name, dialect) {
             ("NONSCALING", _) => said.nonscaling = true,
             ("COMPAT", _) => said.compat = true,
-            ("NX", Dialect::Reserve) => self.if_absent = true,
-            ("NOCREATE", Dialect::Insert) => self.no_create = true,
+            ("NX", CommandSyntax::Reserve) => self.if_absent = true,
+            ("NOCREATE", CommandSyntax::Insert) => self.no_create = true,
             ("NX" | "NOCREATE", _) => return Err(CommandError::UNKNOWN_ARGUMENT),
             _ => return Ok(false),
         }
@@ -148,20 +152,20 @@ impl Options {
 
     fn value(
         &mut self,
-        said: &mut Said,
+        said: &mut ParsedOptions,
         name: &str,
         value: &[u8],
-        dialect: Dialect,
+        dialect: CommandSyntax,
     ) -> Result<(), CommandError> {
         match (name, dialect) {
             ("EXPANSION", _) => {
                 let got = integer(value).ok_or(bad(name, dialect))?;
                 let within = u32::try_from(got).ok().filter(|got| *got <= Settings::MAX_EXPANSION);
                 said.expansion = Some(within.ok_or(match dialect {
-                    Dialect::Reserve => {
+                    CommandSyntax::Reserve => {
                         CommandError::text("ERR expansion must be in the range [0, 32768]")
                     }
-                    Dialect::Insert => bad(name, dialect),
+                    CommandSyntax::Insert => bad(name, dialect),
                 })?);
             }
             ("KIND", _) => said.kind = Some(kind(value)?),
@@ -183,25 +187,26 @@ impl Options {
                 let got = got.ok_or(CommandError::text("ERR invalid expire time"))?;
                 self.expires_s = Some(got);
             }
-            ("SECRET", _) => self.wish.secret = secret(value)?,
-            ("SEED", _) => self.wish.secret = seed(value)?,
+            ("SECRET", _) => self.create_spec.secret = secret(value)?,
+            ("SEED", _) => self.create_spec.secret = seed(value)?,
             ("TIGHTENING", _) => {
-                // Ours are tightened as the total rate demands; a bad number is still one.
+                // Mayhap's are tightened as the total rate demands; an invalid number is still an
+                // error.
                 let good = decimal(value).is_some_and(|got| got > 0.0 && got < 1.0);
                 if !good {
                     return Err(CommandError::text("ERR bad tightening ratio"));
                 }
             }
-            ("CAPACITY", Dialect::Insert) => {
+            ("CAPACITY", CommandSyntax::Insert) => {
                 let got = integer(value).filter(|got| (1..=MAX_CAPACITY).contains(got));
-                self.wish.capacity = got.ok_or(bad(name, dialect))? as u64;
+                self.create_spec.capacity = got.ok_or(bad(name, dialect))? as u64;
                 said.capacity = true;
             }
-            ("ERROR", Dialect::Insert) => {
+            ("ERROR", CommandSyntax::Insert) => {
                 let got = decimal(value).filter(|got| *got > 0.0 && *got < 1.0);
-                self.wish.fpr = got.ok_or(bad(name, dialect))?;
+                self.create_spec.fpr = got.ok_or(bad(name, dialect))?;
             }
-            ("AT", Dialect::Insert) => {
+            ("AT", CommandSyntax::Insert) => {
                 let got = integer(value).and_then(|got| u64::try_from(got).ok());
                 let got = got.filter(|ms| *ms < 1 << 53);
                 self.at_ms =
@@ -209,7 +214,7 @@ impl Options {
                         "ERR bad AT: it must be milliseconds since 1970",
                     ))?);
             }
-            ("VALIDATESCALETO", Dialect::Insert) => {
+            ("VALIDATESCALETO", CommandSyntax::Insert) => {
                 let got = integer(value).filter(|got| *got > 0);
                 self.scale_to =
                     Some(got.ok_or(CommandError::text("ERR bad validate scale to"))? as u64);
@@ -219,8 +224,8 @@ impl Options {
         Ok(())
     }
 
-    /// Put what was said together, or say why it does not fit.
-    fn settle(&mut self, said: &Said, dialect: Dialect) -> Result<(), CommandError> {
+    /// Combine the options, or return why they conflict.
+    fn settle(&mut self, said: &ParsedOptions, dialect: CommandSyntax) -> Result<(), CommandError> {
         let windowed = said.span_ms.is_some() || said.last.is_some() || said.generations.is_some();
         let kind = match (said.kind, windowed) {
             (None, true) => Kind::Windowed,
@@ -231,10 +236,10 @@ impl Options {
             }
             (kind, _) => kind.unwrap_or(Kind::Blocked),
         };
-        // RedisBloom refuses both together in `BF.RESERVE`, unless the expansion is 0, which is
-        // the same; in `BF.INSERT` the filter does not grow.
+        // RedisBloom rejects both together in `BF.RESERVE`, unless the expansion is 0, which is the
+        // same; in `BF.INSERT` the filter does not grow.
         let expansion = match (said.expansion, dialect) {
-            (Some(1..), Dialect::Reserve) if said.nonscaling => {
+            (Some(1..), CommandSyntax::Reserve) if said.nonscaling => {
                 return Err(CommandError::text("Nonscaling filters cannot expand"));
             }
             _ if said.nonscaling => None,
@@ -248,29 +253,34 @@ impl Options {
             return Err(CommandError::said(format_args!("COMPAT filters have no {word}")));
         }
         let compat = said.compat
-            || self.wish.shape == Shape::Compat
+            || self.create_spec.shape == Shape::Compat
                 && said.kind.is_none()
                 && !windowed
                 && keyed.is_none();
-        self.wish.shape = match kind {
+        self.create_spec.shape = match kind {
             _ if compat => Shape::Compat,
             Kind::Blocked => Shape::Blocked,
             Kind::Classic => Shape::Classic,
-            Kind::Counting => Shape::Counting,
+            Kind::Quotient => Shape::Quotient,
             Kind::Windowed => Shape::Windowed(self.window(said)?),
         };
-        let grows = matches!(self.wish.shape, Shape::Blocked | Shape::Compat);
+        let grows =
+            matches!(self.create_spec.shape, Shape::Blocked | Shape::Quotient | Shape::Compat);
         match expansion {
             Some(1..) if !grows => {
-                return Err(CommandError::text("Nonscaling filters cannot expand"));
+                let what = match self.create_spec.shape {
+                    Shape::Windowed(_) => "a window does not grow beyond what it is made for",
+                    _ => "filters of this KIND do not grow: reserve a larger one, or KIND blocked",
+                };
+                return Err(CommandError::said(format_args!("EXPANSION: {what}")));
             }
-            Some(expansion) => self.wish.scale = Scale::of(expansion),
-            None if said.nonscaling && !matches!(self.wish.shape, Shape::Windowed(_)) => {
-                self.wish.scale = Scale::Fixed;
+            Some(expansion) => self.create_spec.scale = Scale::of(expansion),
+            None if said.nonscaling && !matches!(self.create_spec.shape, Shape::Windowed(_)) => {
+                self.create_spec.scale = Scale::Fixed;
             }
             None => {}
         }
-        if self.scale_to.is_some() && self.wish.factor().is_none() {
+        if self.scale_to.is_some() && self.create_spec.factor().is_none() {
             return Err(CommandError::text(
                 "ERR cannot use NONSCALING and VALIDATESCALETO options together",
             ));
@@ -278,7 +288,7 @@ impl Options {
         Ok(())
     }
 
-    fn window(&mut self, said: &Said) -> Result<Window, CommandError> {
+    fn window(&mut self, said: &ParsedOptions) -> Result<Window, CommandError> {
         let generations = said.generations.unwrap_or(GENERATIONS);
         match (said.span_ms, said.last) {
             (Some(_), Some(_)) => {
@@ -288,14 +298,14 @@ impl Options {
                 Err(CommandError::text("ERR bad WINDOW: a generation must last a millisecond"))
             }
             (Some(ms), None) => Ok(Window::span(ms, generations)),
-            // The settings' capacity is nobody's wish; any other must be the same number.
-            (None, Some(last)) if last != self.wish.capacity && said.capacity => {
+            // A capacity from the settings was not requested; any other must be the same number.
+            (None, Some(last)) if last != self.create_spec.capacity && said.capacity => {
                 Err(CommandError::text(
                     "ERR LAST is the capacity of the window: both must be the same number",
                 ))
             }
             (None, last) => {
-                self.wish.capacity = last.unwrap_or(self.wish.capacity);
+                self.create_spec.capacity = last.unwrap_or(self.create_spec.capacity);
                 Ok(Window::last_keys(generations))
             }
         }
@@ -322,10 +332,10 @@ pub fn capacity(word: &[u8]) -> Result<u64, CommandError> {
     Ok(got as u64)
 }
 
-fn bad(name: &str, dialect: Dialect) -> CommandError {
+fn bad(name: &str, dialect: CommandSyntax) -> CommandError {
     CommandError::text(match (name, dialect) {
-        ("EXPANSION", Dialect::Reserve) => "ERR bad expansion",
-        ("EXPANSION", Dialect::Insert) => "Bad expansion",
+        ("EXPANSION", CommandSyntax::Reserve) => "ERR bad expansion",
+        ("EXPANSION", CommandSyntax::Insert) => "Bad expansion",
         ("CAPACITY", _) => "Bad capacity",
         _ => "Bad error rate",
     })
@@ -335,25 +345,20 @@ fn kind(word: &[u8]) -> Result<Kind, CommandError> {
     let kinds = [
         ("blocked", Kind::Blocked),
         ("classic", Kind::Classic),
-        ("counting", Kind::Counting),
+        ("quotient", Kind::Quotient),
+        // What there was before: the same commands, in a quarter of the memory.
+        ("counting", Kind::Quotient),
         ("windowed", Kind::Windowed),
     ];
     kinds.into_iter().find(|(name, _)| is(word, name)).map(|(_, kind)| kind).ok_or(
-        CommandError::text("ERR bad KIND: it must be blocked, classic, counting or windowed"),
+        CommandError::text("ERR bad KIND: it must be blocked, classic, quotient or windowed"),
     )
 }
 
 /// 32 hexadecimal digits.
 fn secret(word: &[u8]) -> Result<Secret, CommandError> {
     let bad = CommandError::text("ERR bad SECRET: it must be 32 hexadecimal digits");
-    let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
-    let digits: Option<Vec<u8>> = word.iter().map(digit).collect();
-    let digits = digits.filter(|digits| digits.len() == 32).ok_or(bad)?;
-    let mut bytes = [0; 16];
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = pair[0] << 4 | pair[1];
-    }
-    Ok(Secret::from_bytes(bytes))
+    Secret::from_hex(word).ok_or(bad)
 }
 
 /// valkey-bloom's seed of 32 bytes: its halves folded into a secret.

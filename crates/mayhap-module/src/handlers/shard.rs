@@ -2,10 +2,12 @@
 //!
 //! The identity is compared in the same command that answers, so nothing can come between.
 
-use super::add::add_and_tell;
-use crate::filter::{Added, ShardId, mismatch};
+use super::add::add_and_replicate;
+use crate::filter::{Added, mismatch};
 use crate::stats::STATS;
 use crate::{Args, CommandError, Filter, Keyspace, Replicate, Reply};
+use mayhap::format::dump::ShardId;
+use mayhap::sizing::MAX_SHARDS;
 
 const BAD_IDENTITY: CommandError =
     CommandError::text("ERR bad identity: it must be <32 hexadecimal digits>/<index>/<count>");
@@ -13,6 +15,11 @@ const BAD_IDENTITY: CommandError =
 /// `BF.SHARDID key identity`
 pub fn shard_id<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
     let (key, id) = (args.key(1), identity(args)?);
+    if !id.is_possible() {
+        return Err(CommandError::said(format_args!(
+            "bad identity: {id} has more than {MAX_SHARDS} shards"
+        )));
+    }
     let filter = keys.write(key)?.ok_or(CommandError::NOT_FOUND)?;
     filter.main()?; // one that is loading gets its identity from its dump
     match filter.shard() {
@@ -35,7 +42,7 @@ pub fn madd<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, C
     let filter = keys.write(key)?.ok_or(CommandError::NOT_FOUND)?;
     check(filter, id)?;
     let now = filter.now_ms(clock);
-    let Added { new, stopped } = add_and_tell(keys, key, args.from(3), now, true)?;
+    let Added { new, stopped } = add_and_replicate(keys, key, args.from(3), now, true)?;
     Ok(match stopped {
         None => Reply::Bools(new),
         Some(error) => Reply::BoolsUntil(new, error),
@@ -44,14 +51,14 @@ pub fn madd<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, C
 
 /// `BF.SHARDMEXISTS key identity item…`
 ///
-/// Unlike `BF.MEXISTS` it answers nothing for a key that is not there.
+/// Unlike `BF.MEXISTS` it fails if the key does not exist.
 pub fn mexists<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
     let (id, clock) = (identity(args)?, keys.clock());
     let filter = keys.read(args.key(1))?.ok_or(CommandError::NOT_FOUND)?;
     check(filter, id)?;
     let answers = filter.contains_many(args.from(3), filter.now_ms(clock))?;
     let hits = answers.iter().map(|hit| u64::from(*hit)).sum();
-    STATS.asked(hits, answers.len() as u64 - hits);
+    STATS.record_lookups(hits, answers.len() as u64 - hits);
     Ok(Reply::Bools(answers))
 }
 
@@ -101,8 +108,11 @@ mod tests {
         }
         assert!(!keys.filters.contains_key(&b"none"[..]), "made by an add");
         assert_eq!(code(keys.say(&format!("BF.SHARDID s {OTHER}"))), "BADSHARD");
+        let many = ID.replace("/1/3", "/1/4097");
+        let error = keys.say(&format!("BF.SHARDID s {many}")).unwrap_err().to_string();
+        assert!(error.ends_with("/1/4097 has more than 4096 shards"), "{error}");
         assert_eq!(keys.say(&format!("BF.SHARDID s {ID}")), Ok(Reply::Ok));
-        // What everybody else sends works as ever.
+        // Other commands are not affected.
         assert_eq!(keys.say("BF.EXISTS s a"), Ok(Reply::Bool(true)));
     }
 

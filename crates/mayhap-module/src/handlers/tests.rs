@@ -134,6 +134,14 @@ fn texts_are_those_of_redisbloom() {
         ("bf.reserve n 0.01 10 EXPANSION", "ERR no expansion"),
         ("bf.reserve n 0.01 10 EXPANSION x", "ERR bad expansion"),
         ("bf.reserve n 0.01 10 EXPANSION 2 NONSCALING", "Nonscaling filters cannot expand"),
+        (
+            "bf.reserve n 0.01 10 EXPANSION 2 WINDOW 10",
+            "ERR EXPANSION: a window does not grow beyond what it is made for",
+        ),
+        (
+            "bf.reserve n 0.01 10 EXPANSION 2 KIND classic",
+            "ERR EXPANSION: filters of this KIND do not grow: reserve a larger one, or KIND blocked",
+        ),
         ("bf.reserve k 0.01 10", "ERR item exists"),
         ("bf.insert n NOCREATE ITEMS a", "ERR not found"),
         ("bf.insert n ERROR 2 ITEMS a", "Bad error rate"),
@@ -148,7 +156,7 @@ fn texts_are_those_of_redisbloom() {
         ("bf.loadchunk n x d", "ERR Second argument must be numeric"),
         ("bf.loadchunk n 1 d", "ERR received bad data"),
         ("bf.loadchunk k 1 d", "ERR received bad data"),
-        ("bf.del k a", "ERR a blocked filter cannot give keys up: choose counting or a bitmap"),
+        ("bf.del k a", "ERR a blocked filter cannot give keys up: choose quotient or a bitmap"),
         ("bf.clear n", "ERR not found"),
     ] {
         assert_eq!(refused(&mut keys, line), text, "{line}");
@@ -178,10 +186,10 @@ fn grown_filters_keep_the_rate_and_cost_at_most_16_bits() {
     let filter = &keys.filters[&b"k"[..]];
     let bits_per_item = filter.bytes() as f64 * 8.0 / 1e6;
     assert!(bits_per_item <= 16.0, "{bits_per_item}");
-    assert!(filter.about(0).unwrap().rate_now <= 0.01);
-    let strangers: Vec<String> = (0..100_000).map(|item| format!("x{item}")).collect();
-    let strangers: Vec<&[u8]> = strangers.iter().map(String::as_bytes).collect();
-    let wrong = filter.contains_many(&strangers, 0).unwrap().iter().filter(|yes| **yes).count();
+    assert!(filter.info(0).unwrap().rate_now <= 0.01);
+    let absent_keys: Vec<String> = (0..100_000).map(|item| format!("x{item}")).collect();
+    let absent_keys: Vec<&[u8]> = absent_keys.iter().map(String::as_bytes).collect();
+    let wrong = filter.contains_many(&absent_keys, 0).unwrap().iter().filter(|yes| **yes).count();
     assert!(wrong <= 1_150, "{wrong} of 100000"); // five standard deviations above 1%
     for item in (0..1_000_000).step_by(997) {
         assert!(filter.contains(item.to_string().as_bytes(), 0).unwrap());
@@ -339,7 +347,6 @@ fn options_that_do_not_fit_are_refused() {
         "SECRET 0011",
         "EX 0",
         "EX x",
-        "KIND counting EXPANSION 2",
         "NOCREATE",
         "ITEMS",
         "NX NX",
@@ -356,4 +363,20 @@ fn options_that_do_not_fit_are_refused() {
         .unwrap();
     assert!(keys.say("bf.insert w NONSCALING VALIDATESCALETO 1000 ITEMS a").is_err());
     assert!(keys.say("bf.insert w VALIDATESCALETO 99999999999 ITEMS a").is_err());
+}
+
+#[test]
+fn no_number_is_below_zero() {
+    for made in ["", " COMPAT", " NONSCALING", " KIND counting", " WINDOW 10"] {
+        let mut keys = Memory::default();
+        keys.say(&format!("bf.reserve k 0.01 10{made}")).unwrap();
+        let Ok(Reply::Fields(fields)) = keys.say("bf.info k FULL") else { panic!("no fields") };
+        let numbers = fields.iter().filter_map(|(name, value)| match value {
+            Reply::Double(number) => Some((name, number)),
+            _ => None,
+        });
+        for (name, number) in numbers {
+            assert!(number.is_sign_positive(), "{name}{made}: {number}");
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! `BF.SCANDUMP` and `BF.LOADCHUNK`.
 
-use super::room::explained;
+use super::memory_limit::explained;
 use crate::args::integer;
-use crate::filter::{Filter, Head, Incoming, Part};
+use crate::filter::{Filter, LoadingFilter, Part};
 use crate::{Args, CommandError, Keyspace, Replicate, Reply};
+use mayhap::format::dump::DumpHead;
 use mayhap_foreign::redisbloom::Chain;
 
 /// `BF.SCANDUMP key iterator`
@@ -26,7 +27,7 @@ pub fn loadchunk<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'
         (1, false) => {
             let room = keys.room_bytes(0);
             let filter = begin(chunk, room).map_err(|error| {
-                let need = Head::decode(chunk).map_or(0, |head| head.body_bytes());
+                let need = DumpHead::decode(chunk).map_or(0, |head| head.body_bytes());
                 explained(error, keys, key, 0, need, room)
             })?;
             keys.create(key, filter, None)?;
@@ -45,10 +46,13 @@ pub fn loadchunk<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'
     Ok(Reply::Ok)
 }
 
-/// The first chunk of a dump of ours, or of RedisBloom's.
+/// The first chunk of a Mayhap dump, or of RedisBloom's.
 fn begin(head: &[u8], room_bytes: u64) -> Result<Filter, CommandError> {
-    if Head::is_head(head) {
-        return Ok(Filter::loading(Incoming::begin(head, room_bytes)?));
+    if DumpHead::is_head(head) {
+        if DumpHead::decode(head).is_ok_and(|head| head.cuckoo.is_some()) {
+            return Err(CommandError::BAD_DATA); // of CF.SCANDUMP
+        }
+        return Ok(Filter::loading(LoadingFilter::begin(head, room_bytes)?));
     }
     let chain = Chain::load_header(head, room_bytes).map_err(|_| CommandError::BAD_DATA)?;
     Ok(Filter::new(Part::Compat(chain)))

@@ -1,14 +1,15 @@
 //! `BF.UNSEEN`: a seen list in one round trip.
 
-use super::add::{add_and_tell, create_default};
+use super::add::{add_and_replicate, create_default};
 use crate::args::is;
 use crate::stats::STATS;
 use crate::{Args, CommandError, KeyArg, Keyspace, Reply};
+use std::collections::HashSet;
 
 /// `BF.UNSEEN key item… [MARK]`
 ///
-/// An item that comes twice in one command is unseen twice: nothing is marked before all are
-/// looked at.
+/// An item that comes twice in one command is returned once, at its first place, so that callers do
+/// not act on it twice. The reply is the same with and without `MARK`.
 pub fn unseen<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
     let (key, items) = (args.key(1), args.from(2));
     let [items @ .., last] = items else { return Err(CommandError::Arity) };
@@ -21,7 +22,7 @@ pub fn unseen<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>,
         if keys.write(key)?.is_none() {
             create_default(keys, key)?;
         }
-        if let Some(error) = add_and_tell(keys, key, &unseen, now, false)?.stopped {
+        if let Some(error) = add_and_replicate(keys, key, &unseen, now, false)?.stopped {
             return Err(error);
         }
     }
@@ -34,7 +35,7 @@ pub fn unseen_ro<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'
     Ok(Reply::Words(unseen_of(keys, args.key(1), args.from(2), now)?))
 }
 
-/// Those of the items that are certainly not in.
+/// The items that are certainly not in.
 fn unseen_of<'a>(
     keys: &mut dyn Keyspace,
     key: KeyArg<'_>,
@@ -45,8 +46,35 @@ fn unseen_of<'a>(
         Some(filter) => filter.contains_many(items, now_ms)?,
         None => vec![false; items.len()],
     };
-    let unseen: Vec<&[u8]> =
+    let mut unseen: Vec<&[u8]> =
         items.iter().zip(&seen).filter(|(_, seen)| !**seen).map(|(item, _)| *item).collect();
-    STATS.asked((items.len() - unseen.len()) as u64, unseen.len() as u64);
+    STATS.record_lookups((items.len() - unseen.len()) as u64, unseen.len() as u64);
+    if unseen.len() > 1 {
+        let mut named = HashSet::with_capacity(unseen.len());
+        unseen.retain(|item| named.insert(*item));
+    }
     Ok(unseen)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Reply;
+    use crate::keyspace::memory::Memory;
+
+    #[test]
+    fn an_item_that_comes_twice_is_named_once() {
+        let named = |words: &[&'static str]| {
+            Ok(Reply::Words(words.iter().map(|word| word.as_bytes()).collect()))
+        };
+        for command in ["BF.UNSEEN k", "BF.UNSEEN_RO k", "BF.UNSEEN none"] {
+            let mut keys = Memory::default();
+            keys.say("BF.ADD k c").unwrap();
+            let c: &[&str] = if command.ends_with('k') { &["a", "b"] } else { &["a", "b", "c"] };
+            assert_eq!(keys.say(&format!("{command} a b a c b")), named(c), "{command}");
+        }
+        let mut keys = Memory::default();
+        assert_eq!(keys.say("BF.UNSEEN k a b a MARK"), named(&["a", "b"]));
+        assert_eq!(keys.say("BF.UNSEEN k a b a c MARK"), named(&["c"]));
+        assert_eq!(keys.say("BF.CARD k"), Ok(Reply::Int(3)));
+    }
 }

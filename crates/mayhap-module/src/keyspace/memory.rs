@@ -16,16 +16,22 @@ pub struct Memory {
     pub now_ms: u64,
     pub room: Option<u64>,
     pub secrets: u8,
-    /// The words of the command that runs.
+    /// The arguments of the running command.
     pub running: Vec<Vec<u8>>,
+    /// Whether it is one of `CF.*`.
+    pub cuckoo_runs: bool,
 }
 
 impl Memory {
-    /// Run a command given by its words.
+    /// Run a command given by its arguments.
     pub fn run(&mut self, words: &[&[u8]]) -> Result<Reply<'static>, CommandError> {
         let name = String::from_utf8_lossy(words[0]).to_ascii_uppercase();
-        let name = name.strip_prefix("BF.").expect("ours");
-        let command = table::COMMANDS.iter().find(|command| command.name == name).expect("known");
+        let (table, name) = match name.strip_prefix("CF.") {
+            Some(name) => (table::CUCKOO, name),
+            None => (table::COMMANDS, name.strip_prefix("BF.").expect("ours")),
+        };
+        self.cuckoo_runs = words[0][0].eq_ignore_ascii_case(&b'c');
+        let command = table.iter().find(|command| command.name == name).expect("known");
         if !command.takes(words.len()) {
             return Err(CommandError::Arity);
         }
@@ -49,11 +55,20 @@ impl Memory {
     }
 }
 
+impl Memory {
+    fn of_family(&self, cuckoo: bool, there: bool) -> Result<(), CommandError> {
+        match there && cuckoo != self.cuckoo_runs {
+            true => Err(CommandError::WRONG_TYPE),
+            false => Ok(()),
+        }
+    }
+}
+
 fn own_field<'a>((name, value): (&'static str, Reply<'a>)) -> (&'static str, Reply<'static>) {
     (name, own(value))
 }
 
-/// Those that borrow nothing.
+/// Replies that borrow nothing.
 fn own(reply: Reply<'_>) -> Reply<'static> {
     match reply {
         Reply::Ok => Reply::Ok,
@@ -62,6 +77,9 @@ fn own(reply: Reply<'_>) -> Reply<'static> {
         Reply::Double(number) => Reply::Double(number),
         Reply::Bool(yes) => Reply::Bool(yes),
         Reply::Bools(all) => Reply::Bools(all),
+        Reply::Taken(all) => Reply::Taken(all),
+        Reply::Ints(all) => Reply::Ints(all),
+        Reply::LastChunk => Reply::LastChunk,
         Reply::BoolsUntil(all, error) => Reply::BoolsUntil(all, error),
         Reply::Text(text) => Reply::Text(text),
         Reply::Lines(lines) => Reply::Lines(lines),
@@ -73,10 +91,13 @@ fn own(reply: Reply<'_>) -> Reply<'static> {
 
 impl Keyspace for Memory {
     fn read(&mut self, key: KeyArg<'_>) -> Result<Option<&Filter>, CommandError> {
+        let found = self.filters.get(key.name);
+        self.of_family(found.is_some_and(|filter| filter.cuckoo().is_some()), found.is_some())?;
         Ok(self.filters.get(key.name))
     }
 
     fn write(&mut self, key: KeyArg<'_>) -> Result<Option<&mut Filter>, CommandError> {
+        self.read(key)?;
         Ok(self.filters.get_mut(key.name))
     }
 
@@ -113,7 +134,7 @@ impl Keyspace for Memory {
     }
 
     fn clock(&self) -> Clock {
-        Clock::At(self.now_ms)
+        Clock::Fixed(self.now_ms)
     }
 
     fn secret(&mut self) -> Secret {

@@ -3,9 +3,12 @@ use crate::keyspace::memory::Memory;
 
 #[test]
 fn every_row_is_whole() {
-    for (at, command) in COMMANDS.iter().enumerate() {
+    for (table, (at, command)) in [COMMANDS, CUCKOO]
+        .into_iter()
+        .flat_map(|table| table.iter().enumerate().map(move |row| (table, row)))
+    {
         let name = command.name;
-        assert!(COMMANDS[..at].iter().all(|other| other.name != name), "{name} twice");
+        assert!(table[..at].iter().all(|other| other.name != name), "{name} twice");
         assert!(name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'), "{name}");
         assert!(matches!(command.args[0], Arg::Key(_) | Arg::Keys(_)), "{name}");
         assert_ne!(command.writes(), command.flags.contains(&Flag::ReadOnly), "{name}");
@@ -19,7 +22,7 @@ fn every_row_is_whole() {
 
 #[test]
 fn every_command_survives_nonsense() {
-    let words: [&[u8]; 12] = [
+    let words: [&[u8]; 13] = [
         b"",
         b"k",
         b"ITEMS",
@@ -30,12 +33,16 @@ fn every_command_survives_nonsense() {
         b"EXPANSION",
         b"99999999999",
         b"LAYERS",
+        b"BUCKETSIZE",
         b"\xff\x00",
         b"0.01",
     ];
     let mut keys = Memory::default();
     // Every command with every tail of a few turns of the words above.
-    for command in COMMANDS {
+    for (command, is_cuckoo) in
+        COMMANDS.iter().map(|row| (row, false)).chain(CUCKOO.iter().map(|row| (row, true)))
+    {
+        keys.cuckoo_runs = is_cuckoo;
         for turn in 0..words.len() {
             let mut turned = words.to_vec();
             turned.rotate_left(turn);
@@ -83,7 +90,7 @@ fn every_key_has_its_access() {
     assert_eq!(access("ADD", "bf.add k a"), [Write]);
     assert_eq!(access("DEL", "bf.del k a"), [Delete]);
     assert_eq!(access("EXISTS", "bf.exists k a"), [Read]);
-    // A word that is missing must not make the server's question a panic.
+    // A missing word must not panic when the server asks for keys.
     for command in COMMANDS {
         for words in [&[&b"x"[..]][..], &[b"x", b"k"]] {
             let args = Args::new(words);

@@ -3,8 +3,8 @@
 use super::resp::Value;
 use super::server::{Server, makes, module};
 
-/// A second module: our own under another name, which is as much a stranger to the server as any.
-fn stranger(server: &Server) -> String {
+/// A second module: our own under another name, which the server treats like any other.
+fn other(server: &Server) -> String {
     let mut bytes = std::fs::read(module()).unwrap();
     let (ours, theirs) = (b"mayhap", b"mishap");
     let mut at = 0;
@@ -23,7 +23,7 @@ fn a_prefix_keeps_two_modules_apart() {
     for make in makes() {
         let mut server = Server::start(make, &["--enable-module-command", "yes"]);
         let mut client = server.client();
-        let path = stranger(&server);
+        let path = other(&server);
         // Without a prefix it says why not, and the server goes on.
         assert!(!client.say(&format!("MODULE LOAD {path}")).error().is_empty());
         let log = std::fs::read_to_string(server.dir.join("log")).unwrap();

@@ -59,3 +59,35 @@ pipe = r.pipeline(transaction=False)
 pipe.execute_command("BF.ADD", "p", "1")
 pipe.execute_command("BF.EXISTS", "p", "1")
 assert pipe.execute() == [1, 1]
+
+# `r.cf()`, where the library has it.
+if hasattr(r, "cf"):
+    cf = r.cf()
+    assert cf.create("cuckoo", 1000)
+    assert cf.create("tuned", 1000, expansion=1, bucket_size=4, max_iterations=10)
+    assert cf.add("cuckoo", "a") == 1
+    assert cf.addnx("cuckoo", "a") == 0
+    assert cf.addnx("cuckoo", "b") == 1
+    assert cf.insert("new-cuckoo", ["x", "y"], capacity=500) == [1, 1]
+    assert cf.insertnx("new-cuckoo", ["x", "z"], nocreate=True) == [0, 1]
+    assert cf.exists("cuckoo", "a") == 1
+    assert cf.mexists("cuckoo", "a", "nobody") == [1, 0]
+    assert cf.count("cuckoo", "a") == 1
+    assert cf.delete("cuckoo", "a") == 1
+    assert cf.delete("cuckoo", "a") == 0
+    info = cf.info("tuned")
+    assert field(info, "Bucket size", "bucketSize") == 4, info
+    assert field(info, "Max iterations", "maxIteration") == 10, info
+    assert field(info, "Number of items inserted", "insertedNum") == 0, info
+    for item in range(3000):
+        cf.add("cuckoo", item)
+    iterator, chunks = 0, []
+    while True:
+        iterator, chunk = cf.scandump("cuckoo", iterator)
+        if iterator == 0:
+            break
+        chunks.append((iterator, chunk))
+    for iterator, chunk in chunks:
+        assert cf.loadchunk("cuckoo-copy", iterator, chunk)
+    assert all(cf.mexists("cuckoo-copy", *range(3000)))
+    assert cf.count("cuckoo-copy", "a") == 0

@@ -19,7 +19,7 @@ fn can_defragment(make: Make, client: &mut Client) -> bool {
     answer == Value::ok()
 }
 
-/// Holes that are left among small filters keep the server at work for ever, so all that a filter
+/// Holes that are left among small filters keep the server defragmenting forever, so all that a filter
 /// owns must move: its box, the list of its layers, their arrays.
 #[test]
 fn small_filters_leave_no_holes() {

@@ -9,6 +9,7 @@ mod beside;
 mod clients;
 mod cluster;
 mod commands;
+mod cuckoo;
 mod defrag;
 mod hostile;
 mod memory;

@@ -97,7 +97,7 @@ fn redisblooms_filters_go_on_here() {
                 let found = ask(&mut client, name, &members);
                 assert!(found.bytes().all(|found| found == b'1'), "{name}");
             }
-            // Strangers are taken for members exactly where RedisBloom takes them.
+            // False positives are exactly RedisBloom's.
             if let Some(probes) = keys_of(&case["probes"]) {
                 let want = case["probe_answers"].as_str().unwrap();
                 assert!(ask(&mut client, name, &probes) == want, "{name}");

@@ -26,6 +26,7 @@ const SUBJECTS: &[&str] = &[
     "BF.RESERVE k 0.01 40 NONSCALING",
     "BF.RESERVE k 0.01 40 NONSCALING;BF.SHARDID k 00112233445566778899aabbccddeeff/1/3",
     "BF.RESERVE k 0.01 40 KIND counting",
+    "CF.RESERVE k 20 ERROR 0.001",
     "BF.RESERVE k 0.01 20 LAST 20 GENERATIONS 2",
     "BF.RESERVE k 0.01 20 COMPAT",
     "BF.RESERVE k 0.01 20 COMPAT NONSCALING",
@@ -41,15 +42,23 @@ fn make(client: &mut Client, subject: &str) {
     for line in subject.split(';') {
         assert_eq!(client.say(line).error(), "", "{line}");
     }
-    (0..20).for_each(|item| _ = client.say(&format!("BF.ADD k {item}")));
+    let family = family(subject);
+    (0..20).for_each(|item| _ = client.say(&format!("{family}.ADD k {item}")));
+    if family == "CF" {
+        client.say("CF.INSERT k ITEMS hot hot hot hot hot");
+    }
+}
+
+fn family(subject: &str) -> &str {
+    &subject[..2]
 }
 
 fn poke(client: &mut Client, key: &str) {
-    for line in
-        ["BF.INFO", "BF.INFO KEY FULL", "BF.ADD KEY new", "BF.EXISTS KEY new", "BF.SCANDUMP KEY 0"]
-    {
-        let line =
-            if line.contains("KEY") { line.replace("KEY", key) } else { format!("{line} {key}") };
+    let lines = ["INFO KEY", "INFO KEY FULL", "ADD KEY new", "EXISTS KEY new", "SCANDUMP KEY 0"];
+    let of_cuckoo = ["CF.COUNT KEY hot", "CF.DEL KEY hot", "CF.DEL KEY 3", "CF.DEBUG KEY"];
+    let all = ["BF", "CF"].iter().flat_map(|family| lines.map(|line| format!("{family}.{line}")));
+    for line in all.chain(of_cuckoo.map(str::to_owned)) {
+        let line = line.replace("KEY", key);
         let got = client.try_call(&line.split(' ').collect::<Vec<_>>());
         assert!(got.is_ok(), "the server died at {line}");
     }
@@ -104,13 +113,15 @@ fn mutated_chunks_do_no_harm() {
         let mut client = server.client();
         for subject in SUBJECTS {
             self::make(&mut client, subject);
-            let head = client.say("BF.SCANDUMP k 0").array().remove(1).bytes();
-            let mut rest = client.say("BF.SCANDUMP k 1").array();
+            let family = family(subject);
+            let load = format!("{family}.LOADCHUNK");
+            let head = client.say(&format!("{family}.SCANDUMP k 0")).array().remove(1).bytes();
+            let mut rest = client.say(&format!("{family}.SCANDUMP k 1")).array();
             let (data, iterator) = (rest.remove(1).bytes(), rest[0].int().to_string());
             let mut try_one = |head: &[u8], data: &[u8], iterator: &str| {
                 client.say("DEL m");
-                client.call(&[&b"BF.LOADCHUNK"[..], b"m", &b"1"[..], head]);
-                let words = [&b"BF.LOADCHUNK"[..], b"m", iterator.as_bytes(), data];
+                client.call(&[load.as_bytes(), b"m", &b"1"[..], head]);
+                let words = [load.as_bytes(), b"m", iterator.as_bytes(), data];
                 client.try_call(&words).unwrap_or_else(|_| panic!("dead: {subject}"));
                 poke(&mut client, "m");
             };
@@ -141,5 +152,39 @@ fn mutated_chunks_do_no_harm() {
             }
         }
         assert!(server.is_alive());
+    }
+}
+
+/// Options, growth, entries and rate of RedisBloom's chains say how large the next link is: whatever
+/// they say, a few hundred items more take what the chain explains or are refused.
+#[test]
+fn dumps_that_ask_for_much_get_little() {
+    let items: Vec<String> = (0..300).map(|item| format!("another {item}")).collect();
+    for make in makes() {
+        let mut server = Server::start(make, &[]);
+        let mut client = server.client();
+        let mut taken = 0;
+        for subject in ["BF.RESERVE k 0.01 8 COMPAT", "BF.RESERVE k 0.01 20 COMPAT"] {
+            self::make(&mut client, subject);
+            let payload = client.say("DUMP k").bytes();
+            // The numbers of the chain and of its first link.
+            for (at, value) in (10..50).flat_map(|at| (0..=255).map(move |value| (at, value))) {
+                let mut bad = payload.clone();
+                bad[at] = value;
+                let bad = mended(bad);
+                let words: [&[u8]; 5] = [b"RESTORE", b"m", b"0", &bad, b"REPLACE"];
+                if client.try_call(&words).expect("alive").error() != "" {
+                    continue;
+                }
+                taken += 1;
+                let mut words = vec!["BF.MADD", "m"];
+                words.extend(items.iter().map(String::as_str));
+                client.try_call(&words).expect("alive after BF.MADD");
+                client.try_call(&["BF.INFO", "m", "FULL"]).expect("alive after BF.INFO");
+                let usage = client.say("MEMORY USAGE m").int();
+                assert!(usage < 64 << 20, "{usage} bytes: byte {at} of {subject} is {value}");
+            }
+        }
+        assert!(server.is_alive() && taken > 100, "{taken} taken");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::resp::{Client, Value};
 use super::server::{Make, Server, eventually, makes};
-use mayhap_module::table::COMMANDS;
+use mayhap_module::table::{COMMANDS, CUCKOO};
 use std::collections::BTreeMap;
 
 /// Every mutating command, on every kind.
@@ -36,6 +36,14 @@ const SCRIPT: &[&str] = &[
     "BF.RESERVE shard 0.01 50 NONSCALING",
     "BF.SHARDID shard 00112233445566778899aabbccddeeff/1/3",
     "BF.SHARDMADD shard 00112233445566778899aabbccddeeff/1/3 1 2 3",
+    "CF.RESERVE cf 50 ERROR 0.001 GROWTH 4 BUCKETSIZE 4",
+    "CF.RESERVE cffixed 20 EXPANSION 0",
+    "CF.ADD cfauto 1",
+    "CF.ADDNX cfauto 2",
+    "CF.INSERT cfmade CAPACITY 40 ITEMS a b c a a a a a",
+    "CF.INSERTNX cfmade ITEMS a d",
+    "CF.DEL cfmade a",
+    "CF.RESERVE cfempty 10",
 ];
 
 fn fill(client: &mut Client) {
@@ -51,6 +59,15 @@ fn fill(client: &mut Client) {
             client.say(&format!("BF.ADD {name} y{step}"));
         }
     }
+    for step in 0..100 {
+        for name in ["cf", "cffixed", "cfauto", "cfmade"] {
+            client.say(&format!("CF.INSERT {name} ITEMS {step} {} x{step} hot", step % 9));
+            client.say(&format!("CF.INSERTNX {name} ITEMS {step} n{step}"));
+            client.say(&format!("CF.ADD {name} y{step}"));
+            client.say(&format!("CF.DEL {name} x{step}"));
+        }
+    }
+    copy_by_chunks_of("CF", client, "cf", "cfloaded");
     // More than one chunk of a rewritten file, and of a dump.
     client.say("BF.RESERVE large 0.01 12000000");
     client.say("BF.MADD large 1 2 3");
@@ -65,15 +82,21 @@ fn fill(client: &mut Client) {
 }
 
 pub fn copy_by_chunks(client: &mut Client, from: &str, to: &str) {
+    copy_by_chunks_of("BF", client, from, to);
+}
+
+fn copy_by_chunks_of(family: &str, client: &mut Client, from: &str, to: &str) {
     let mut iterator = "0".to_owned();
     loop {
-        let mut chunk = client.say(&format!("BF.SCANDUMP {from} {iterator}")).array();
-        let (bytes, next) = (chunk.remove(1).bytes(), chunk[0].int());
+        let mut chunk = client.say(&format!("{family}.SCANDUMP {from} {iterator}")).array();
+        let (bytes, next) = (chunk.remove(1), chunk[0].int());
         if next == 0 {
             return;
         }
+        let bytes = bytes.bytes();
         iterator = next.to_string();
-        let words = [&b"BF.LOADCHUNK"[..], to.as_bytes(), iterator.as_bytes(), &bytes];
+        let command = format!("{family}.LOADCHUNK");
+        let words = [command.as_bytes(), to.as_bytes(), iterator.as_bytes(), &bytes];
         assert_eq!(client.call(&words), Value::ok());
     }
 }
@@ -106,8 +129,10 @@ fn assert_equal(
 
 #[test]
 fn the_script_has_every_mutating_command() {
-    for command in COMMANDS.iter().filter(|command| command.writes()) {
-        let name = format!("BF.{} ", command.name);
+    let bloom = COMMANDS.iter().map(|command| ("BF", command));
+    let all = bloom.chain(CUCKOO.iter().map(|command| ("CF", command)));
+    for (family, command) in all.filter(|(_, command)| command.writes()) {
+        let name = format!("{family}.{} ", command.name);
         let told = SCRIPT.iter().any(|line| line.starts_with(&name)) || command.name == "LOADCHUNK";
         assert!(told, "{name}");
     }
@@ -121,7 +146,7 @@ fn replicas_and_restarts_are_equal() {
         let mut client = primary.client();
         fill(&mut client);
         let ours = dumps(&mut client);
-        assert_eq!(ours.len(), 23);
+        assert_eq!(ours.len(), 29);
         assert!(ours["large"].0 == ours["loadedlarge"].0);
         for (name, (dump, _)) in &ours {
             assert_eq!(client.say(&format!("COPY {name} copy")), Value::Int(1), "{name}");
@@ -159,6 +184,9 @@ fn replicas_and_restarts_are_equal() {
         }
         // And it goes on.
         assert_eq!(client.say("BF.EXISTS grows x29"), Value::Int(1));
+        assert_eq!(client.say("CF.COUNT cfmade hot"), Value::Int(100));
+        assert_eq!(client.say("CF.EXISTS cfloaded y99"), Value::Int(1));
+        assert_eq!(client.say("CF.DEL cfauto y99"), Value::Int(1));
         assert_eq!(
             client.say("BF.EXISTS half x").error().split(':').next(),
             Some("ERR filter is still loading")

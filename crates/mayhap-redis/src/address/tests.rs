@@ -22,11 +22,11 @@ fn no_address_gives_a_password_away() {
         "http://u:secret@h",
         "u:secret@h",
     ] {
-        let said = match Address::parse(url) {
+        let message = match Address::parse(url) {
             Ok((address, _)) => format!("{address} {address:?}"),
             Err(error) => format!("{error} {error:?}"),
         };
-        assert!(!said.contains("secret"), "{said}");
+        assert!(!message.contains("secret"), "{message}");
         assert!(!redacted(url).contains("secret"), "{}", redacted(url));
     }
 }
@@ -60,8 +60,8 @@ fn the_query_is_split_and_decoded() {
 fn each_node_has_its_own_login_and_others_the_first() {
     let logins = |url: &str| -> Vec<String> {
         let address = parsed(url);
-        let stranger = Node { host: "elsewhere".to_owned(), port: 9 };
-        let nodes = address.nodes().cloned().chain([stranger]);
+        let other = Node { host: "elsewhere".to_owned(), port: 9 };
+        let nodes = address.nodes().cloned().chain([other]);
         let login = |node: Node| {
             let Login { user, password } = address.login(&node);
             format!(
@@ -105,6 +105,6 @@ fn addresses_are_shown_as_they_were_written_without_logins() {
 #[test]
 #[cfg(not(feature = "tls"))]
 fn without_tls_we_say_so() {
-    let said = Address::parse("rediss://h").unwrap_err().to_string();
-    assert!(said.contains("no TLS"), "{said}");
+    let message = Address::parse("rediss://h").unwrap_err().to_string();
+    assert!(message.contains("no TLS"), "{message}");
 }

@@ -20,8 +20,8 @@ fn one_round(url: &str, again: bool, is_patient: bool, answer: Value) -> Step {
     let requests = [Request::about(b"k", &cmd("GET"))];
     let mut batch = Batch::new(&address, &requests, options(again, is_patient));
     let topology = Topology::single(address.nodes().next().unwrap());
-    let parcels = batch.parcels(&topology);
-    batch.heard(&parcels[0], vec![answer]);
+    let node_requests = batch.node_requests(&topology);
+    batch.received(&node_requests[0], vec![answer]);
     batch.step().0
 }
 
@@ -104,25 +104,25 @@ fn slots_that_move_are_followed() {
         ("MOVED 1 :3", "i:3", false, true),
         ("MOVED 1 j:4", "j:4", false, true),
     ] {
-        let parcels = batch.parcels(&topology);
-        let mut values = vec![Value::Okay; parcels[0].replies() - 1];
+        let node_requests = batch.node_requests(&topology);
+        let mut values = vec![Value::Okay; node_requests[0].replies() - 1];
         values.push(error(what));
-        batch.heard(&parcels[0], values);
+        batch.received(&node_requests[0], values);
         let (step, is_stale) = batch.step();
-        assert!(matches!(step, Step::Again(pause) if pause.is_zero()), "{what}");
+        assert!(matches!(step, Step::Again(backoff) if backoff.is_zero()), "{what}");
         assert_eq!(is_stale, stale);
-        let parcels = batch.parcels(&topology);
-        assert_eq!(parcels[0].node.to_string(), node);
-        assert_eq!(batch.write(&parcels[0]).starts_with(b"*1\r\n$6\r\nASKING"), asking);
+        let node_requests = batch.node_requests(&topology);
+        assert_eq!(node_requests[0].node.to_string(), node);
+        assert_eq!(batch.write(&node_requests[0]).starts_with(b"*1\r\n$6\r\nASKING"), asking);
         // As if it had not been looked at.
-        batch.items[0].moved_to = Some((parcels[0].node.clone(), asking));
+        batch.items[0].moved_to = Some((node_requests[0].node.clone(), asking));
     }
 }
 
 /// After it was sent nobody knows whether it was done, so what is not repeatable is not repeated.
 #[test]
 fn only_what_may_be_done_twice_is_sent_twice() {
-    let away = LinkError::Away { address: "h:1".to_owned(), what: "cut".to_owned() };
+    let away = LinkError::Unreachable { address: "h:1".to_owned(), what: "cut".to_owned() };
     for url in ["redis://h:1", "redis+cluster://h:1"] {
         for (again, patient) in [(true, true), (true, false), (false, true), (false, false)] {
             let address = address(url);
@@ -150,9 +150,9 @@ fn too_few_replicas_are_told_with_the_answer() {
     for (got, is_told) in [(1, true), (2, false)] {
         let mut batch = Batch::new(&address, &requests, options(false, false).with_wait(wait));
         let topology = Topology::single(&Node { host: "h".to_owned(), port: 1 });
-        let parcels = batch.parcels(&topology);
-        assert_eq!(parcels[0].replies(), 2);
-        batch.heard(&parcels[0], vec![Value::Int(7), Value::Int(got)]);
+        let node_requests = batch.node_requests(&topology);
+        assert_eq!(node_requests[0].replies(), 2);
+        batch.received(&node_requests[0], vec![Value::Int(7), Value::Int(got)]);
         let Step::Done(replies) = batch.step().0 else { panic!("not done") };
         assert_eq!(replies.replies, [Ok(Value::Int(7))]);
         assert_eq!(replies.unacknowledged.is_some(), is_told);

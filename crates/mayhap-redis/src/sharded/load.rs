@@ -1,60 +1,60 @@
-//! A filter in pieces that was built elsewhere, loaded into as many keys.
+//! Loads a sharded filter that was built elsewhere.
 //!
-//! Every shard is in one of three states: absent, whole under another name, or under its own. A load
-//! asks for them, moves each as far as it has to go, and asks again at the end: what a failover
-//! or a killed process undid is done again, and what is done is not.
+//! Every shard is in one of three states: absent, complete under a temporary name, or under its
+//! own. A load reads the states, advances each shard as far as needed, and reads them again at the
+//! end: what a failover or a killed process lost is done again, and nothing else.
 
-use super::make::{check_name, look_at};
-use super::{Question, Sharded};
+use super::create::{check_name, look_at};
+use super::{ShardCommand, Sharded};
 use crate::claim::Claim;
 use crate::filters::{refusal, shown};
 use crate::identity::FilterId;
-use crate::router::Order;
-use crate::slot::beside;
-use crate::transfer::{Moved, TRIES, forgotten, io_error, is_cut};
-use crate::{Descriptor, FilterError, Filters, Held, Reply};
-use mayhap::format::Notes;
-use mayhap::{Native, Scheme};
+use crate::router::Request;
+use crate::slot::sibling_key;
+use crate::transfer::{OnProgress, TRIES, forgotten, io_error, is_cut};
+use crate::{Descriptor, FilterError, Filters, KeyContent, Reply};
+use mayhap::format::Metadata;
+use mayhap::scheme::{Native, Scheme};
 use redis::{Value, cmd};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Shards loaded at the same time.
+/// Shards uploaded concurrently.
 const LOADERS: usize = 4;
 
-/// The name of a shard of this filter before it has its own.
+/// The temporary name of a shard.
 pub(super) fn temp_key(key: &[u8], id: FilterId) -> Vec<u8> {
-    beside(key, &format!("loading-{id}"))
+    sibling_key(key, &format!("loading-{id}"))
 }
 
-/// How far a shard has come.
+/// The state of a shard.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// It has its name.
+    /// Under its own name.
     Named,
-    /// It is whole, under another name.
+    /// Complete, under its temporary name.
     Whole,
     Absent,
 }
 
 impl Sharded {
-    /// Load a filter in pieces that was built elsewhere, piece by piece: all of them under other
-    /// names, then each under its own, then what tells of them. Whoever asks meanwhile finds the
-    /// filter that was there before, then none for a moment, then the new one.
+    /// Load a sharded filter that was built elsewhere: upload all shards under temporary names,
+    /// rename each, then write the descriptor. Concurrent lookups see the old filter, then none for
+    /// a moment, then the new one.
     ///
-    /// In the end all of it is asked for once more, on the servers as they are then: what a failover
-    /// has lost is loaded again. While it lasts the name is claimed, so that of two loads at
-    /// once the second gets [`FilterError::Loading`]. A load that fails clears away what it has sent;
-    /// what a killed one left serves the next load of the same filter, which goes on from there, and
-    /// is cleared away by the next load of another.
+    /// At the end all shards are checked again, on the servers as they are then: what a failover
+    /// lost is loaded again. The name is claimed meanwhile, so that of two concurrent loads the
+    /// second gets [`FilterError::Loading`]. A load that fails deletes what it has sent; what a
+    /// killed one left is resumed by the next load of the same filter, and deleted by the next load
+    /// of another.
     pub fn load<B: AsRef<[u8]> + Sync>(
         filters: &Arc<Filters>,
         name: &[u8],
         filter: &mayhap::Sharded<B>,
-        notes: Notes,
+        metadata: Metadata,
         over: bool,
-        moved: &Moved<'_>,
+        moved: &OnProgress<'_>,
     ) -> Result<Sharded, FilterError> {
         filters.check_native()?;
         if !filters.keeps_identities() {
@@ -66,9 +66,9 @@ impl Sharded {
         }
         check_name(name)?;
         look_at(filters, name, over)?;
-        let about = Descriptor::of(filter, notes);
+        let about = Descriptor::of(filter, metadata);
         let claim = Claim::take(filters, name, about.shards(), digest_of(filter, &about)?)?;
-        // Not before: whoever had the claim may just have ended.
+        // Not earlier: the previous owner of the claim may just have finished.
         let there = look_at(filters, name, over).inspect_err(|_| claim.release())?;
         let new = Sharded::claimed(filters, name, about, claim.id())?;
         new.clear_claim(&there, claim.before);
@@ -78,9 +78,9 @@ impl Sharded {
         );
         match &loaded {
             Ok(()) => new.discard_temps(claim.id()),
-            // Servers that are away now keep it for the next load of this filter.
+            // Unreachable servers keep it for the next load of this filter.
             Err(FilterError::Link(_)) => {}
-            // Another one has taken over, and goes on from here.
+            // Another process has taken over and continues from here.
             Err(FilterError::Loading { .. }) => {}
             Err(_) => {
                 new.discard_temps(claim.id());
@@ -95,14 +95,14 @@ impl Sharded {
         loaded.map(|()| new)
     }
 
-    /// Do what is left to do, until nothing is.
+    /// Do what is left, until nothing is.
     fn advance<B: AsRef<[u8]> + Sync>(
         &self,
         filter: &mayhap::Sharded<B>,
-        there: &Held,
+        there: &KeyContent,
         over: bool,
         claim: &Claim<'_>,
-        moved: &Moved<'_>,
+        moved: &OnProgress<'_>,
     ) -> Result<(), FilterError> {
         let mut last = None;
         for round in 0..TRIES {
@@ -112,14 +112,14 @@ impl Sharded {
             self.upload(filter, &absent, claim, moved)?;
             claim.renew()?;
             self.filters.check_cancelled()?;
-            // A load that died when all but its claim was done has left this very filter.
-            let is_this = matches!(there, Held::Shards(old) if old.mark() == self.mark());
+            // A load that died with only its claim left has loaded this very filter.
+            let is_this = matches!(there, KeyContent::Shards(old) if old.mark() == self.mark());
             if over && round == 0 && !is_this {
                 self.clear_away(there)?;
             }
             match self.finish(&states, over, claim.id()) {
                 Ok(()) => return Ok(()),
-                // Not there any more, since a server failed over: once more.
+                // Lost in a failover: once more.
                 Err(error @ (FilterError::Lost { .. } | FilterError::NotTheShard { .. })) => {
                     last = Some(error);
                 }
@@ -130,18 +130,18 @@ impl Sharded {
         Err(FilterError::NotKept { key: shown(&self.name), what })
     }
 
-    /// How far each shard has come. Unless `over`, what is in the way of one is an error.
+    /// The state of each shard. Unless `over`, a foreign key in the way is an error.
     fn states(&self, over: bool, id: FilterId) -> Result<Vec<State>, FilterError> {
-        let mut orders = Vec::with_capacity(3 * self.shards.len());
+        let mut requests = Vec::with_capacity(3 * self.shards.len());
         for (home, shard) in self.shards.iter().enumerate() {
             let temp = temp_key(&shard.key, id);
             let mut whole = self.filters.command("SHARDMEXISTS", &temp);
             whole.arg(self.shard_id(id, home).to_string()).arg("");
-            orders.push(Order::at(shard.slot, cmd("EXISTS").arg(&shard.key)));
-            orders.push(self.orders_for(home, Question::Check, &[b""]).0.remove(0));
-            orders.push(Order::at(shard.slot, &whole));
+            requests.push(Request::at(shard.slot, cmd("EXISTS").arg(&shard.key)));
+            requests.push(self.requests_for(home, ShardCommand::Check, &[b""]).0.remove(0));
+            requests.push(Request::at(shard.slot, &whole));
         }
-        let replies = self.filters.router.ask(&orders, self.filters.reading())?;
+        let replies = self.filters.router.send(&requests, self.filters.reading())?;
         let is_ours = |reply: &Reply| matches!(reply, Ok(Value::Array(_)));
         let mut states = Vec::with_capacity(self.shards.len());
         for (shard, replies) in self.shards.iter().zip(replies.chunks(3)) {
@@ -158,20 +158,20 @@ impl Sharded {
         Ok(states)
     }
 
-    /// These pieces under other names.
+    /// Upload these shards under temporary names.
     fn upload<B: AsRef<[u8]> + Sync>(
         &self,
         filter: &mayhap::Sharded<B>,
         absent: &[usize],
         claim: &Claim<'_>,
-        moved: &Moved<'_>,
+        moved: &OnProgress<'_>,
     ) -> Result<(), FilterError> {
         let next = AtomicUsize::new(0);
         let failed: Mutex<Option<FilterError>> = Mutex::new(None);
         let load = || {
             while let Some(home) = absent.get(next.fetch_add(1, Relaxed)) {
                 if let Err(error) = self.upload_shard(filter, *home, claim, moved) {
-                    // The others stop at their next piece.
+                    // The others stop at their next chunk.
                     next.store(absent.len(), Relaxed);
                     let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
                     failed.get_or_insert(error);
@@ -192,24 +192,24 @@ impl Sharded {
         filter: &mayhap::Sharded<B>,
         home: usize,
         claim: &Claim<'_>,
-        moved: &Moved<'_>,
+        moved: &OnProgress<'_>,
     ) -> Result<(), FilterError> {
         let (filters, key) = (&self.filters, &self.shards[home].key);
         let Some(piece) = filter.shards().get(home) else { return Ok(()) };
         let (secret, shard) = (filter.scheme().secret(), self.shard_id(claim.id(), home));
         let temp = temp_key(key, claim.id());
-        // Errors are about the filter: its shards are nobody else's business.
+        // Errors name the filter, not its shards.
         let feed = |temp: &[u8]| {
             filters.send_native(temp, &self.name, (secret, Some(shard)), moved, &|to| {
-                piece.write_to(to, &Notes::new())
+                piece.write_to(to, &Metadata::new())
             })
         };
         let mut tries = 0;
         loop {
             claim.check()?;
             tries += 1;
-            // What an earlier attempt has left, which may have been in the middle.
-            let unlink = Order::at(self.shards[home].slot, cmd("UNLINK").arg(&temp));
+            // Remains of an earlier, interrupted attempt.
+            let unlink = Request::at(self.shards[home].slot, cmd("UNLINK").arg(&temp));
             filters.one(&self.name, unlink, filters.reading())?;
             match filters.upload_as(&temp, &feed) {
                 Err(error) if is_cut(&error) && tries < TRIES => {}
@@ -218,7 +218,7 @@ impl Sharded {
         }
     }
 
-    /// The pieces under their own names, and told of.
+    /// Rename the shards, and write the descriptor.
     fn finish(&self, states: &[State], over: bool, id: FilterId) -> Result<(), FilterError> {
         let temps: Vec<Vec<u8>> =
             self.shards.iter().map(|shard| temp_key(&shard.key, id)).collect();
@@ -227,51 +227,51 @@ impl Sharded {
             .filter(|(_, state)| **state != State::Named)
             .map(|((shard, temp), _)| (temp.as_slice(), shard.key.as_slice()))
             .collect();
-        self.filters.give_names(&names, over)?;
-        self.filters.settle(self.keys())?;
+        self.filters.rename_into_place(&names, over)?;
+        self.filters.wait_for_replicas(self.keys())?;
         self.check_shards()?;
         self.describe()?;
-        // Once more, since servers may have changed while it was told of.
+        // Check again, since servers may have changed meanwhile.
         self.each("CARD", &[]).map(drop)
     }
 
-    /// Loads may last longer than what is on its way is kept.
+    /// A load may last longer than temporary keys live: extend them.
     fn keep_temps(&self, id: FilterId) {
         let expire = |shard: &super::Shard| {
             let temp = temp_key(&shard.key, id);
-            Order::at(shard.slot, cmd("EXPIRE").arg(temp).arg(crate::transfer::ABANDONED_S))
+            Request::at(shard.slot, cmd("EXPIRE").arg(temp).arg(crate::transfer::ABANDONED_S))
         };
-        let orders: Vec<Order> = self.shards.iter().map(expire).collect();
-        _ = self.filters.router.ask(&orders, self.filters.reading());
+        let requests: Vec<Request> = self.shards.iter().map(expire).collect();
+        _ = self.filters.router.send(&requests, self.filters.reading());
     }
 
     fn discard_temps(&self, id: FilterId) {
         let unlink = |shard: &super::Shard| {
-            Order::at(shard.slot, cmd("UNLINK").arg(temp_key(&shard.key, id)))
+            Request::at(shard.slot, cmd("UNLINK").arg(temp_key(&shard.key, id)))
         };
-        let orders: Vec<Order> = self.shards.iter().map(unlink).collect();
-        _ = self.filters.router.ask(&orders, self.filters.reading());
+        let requests: Vec<Request> = self.shards.iter().map(unlink).collect();
+        _ = self.filters.router.send(&requests, self.filters.reading());
     }
 }
 
-/// What tells one filter from another: all of its bytes, and what is noted about it.
+/// The digest of a filter: all of its bytes and its metadata.
 fn digest_of<B: AsRef<[u8]>>(
     filter: &mayhap::Sharded<B>,
     about: &Descriptor,
 ) -> Result<u64, FilterError> {
-    let mut digest = Digest(Native::seeded(0).hash(about.encode().as_slice()).0);
+    let mut digest = Digest(Native::seeded(0).hash(about.encode().as_slice()).to_u64());
     for piece in filter.shards() {
-        piece.write_to(&mut digest, &Notes::new()).map_err(|error| io_error(&error))?;
+        piece.write_to(&mut digest, &Metadata::new()).map_err(|error| io_error(&error))?;
     }
     Ok(digest.0)
 }
 
-/// A hash of what goes by.
+/// A hash of the bytes written.
 struct Digest(u64);
 
 impl Write for Digest {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 = Native::seeded(self.0).hash(bytes).0;
+        self.0 = Native::seeded(self.0).hash(bytes).to_u64();
         Ok(bytes.len())
     }
 

@@ -1,10 +1,10 @@
-//! One filter over three primaries with three replicas: a failover and slots on their way under
+//! One filter over three primaries with three replicas: a failover and slot migrations under
 //! load. What was acknowledged by a replica is found afterwards.
 
 use super::nodes::{fail_over, move_slot, start};
 use super::server::{Server, eventually};
 use super::{make, try_connect};
-use mayhap::format::Notes;
+use mayhap::format::Metadata;
 use mayhap::{Secret, Spec};
 use mayhap_redis::{Address, Descriptor, FilterError, Filters, LinkError, Sharded, Wait, slot_of};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn acknowledged_items_survive_failover_and_migration() {
     let filters = Filters::connect_with(address, "BF", patience).unwrap().with_wait(wait);
     let filters = Arc::new(filters);
     let spec = Spec::new(1_000_000, 0.001).unwrap().with_secret(Secret::from_bytes([6; 16]));
-    let about = Descriptor::new(spec, SHARDS, Notes::new()).unwrap();
+    let about = Descriptor::new(spec, SHARDS, Metadata::new()).unwrap();
     let list = Sharded::create(&filters, b"list", about, false).unwrap();
     // Every primary has its part.
     assert_eq!(list.info().unwrap().nodes.values().collect::<Vec<_>>(), [&8, &8, &8]);
@@ -42,14 +42,14 @@ fn acknowledged_items_survive_failover_and_migration() {
     let (stop, rounds, absent) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
     let (stop, rounds, absent, list) = (&stop, &rounds, &absent, &list);
     std::thread::scope(|scope| {
-        // Items come all the while; a round is counted when replicas have all of it.
+        // Items are added meanwhile; a round counts when replicas have all of it.
         let load = scope.spawn(move || {
             while !stop.load(Relaxed) {
                 list.add(&items(rounds.load(Relaxed))).unwrap();
                 rounds.fetch_add(1, Relaxed);
             }
         });
-        // And somebody asks for them all the while.
+        // And looked up meanwhile.
         let asking = scope.spawn(move || {
             let mut at = 0;
             while !stop.load(Relaxed) {
@@ -90,13 +90,14 @@ fn acknowledged_items_survive_failover_and_migration() {
     // A filter built elsewhere goes to all nodes.
     let mut built = mayhap::Sharded::new(Spec::new(20_000, 0.01).unwrap(), 7).unwrap();
     (0..100).for_each(|round| items(round).iter().for_each(|item| _ = built.insert(item)));
-    let loaded = Sharded::load(&filters, b"built", &built, Notes::new(), false, &|_| ()).unwrap();
+    let loaded =
+        Sharded::load(&filters, b"built", &built, Metadata::new(), false, &|_| ()).unwrap();
     assert!((0..100).all(|round| loaded.check(&items(round)).unwrap().iter().all(|found| *found)));
     assert_eq!(loaded.info().unwrap().nodes.len(), 3);
-    // One node asked as if it were alone says what is wrong.
+    // A node addressed as a single server is an error that says so.
     let alone = try_connect(&format!("redis://127.0.0.1:{}", servers[1].port), "BF").unwrap();
     let errors: Vec<FilterError> =
-        (0..4).filter_map(|n| alone.look(format!("k{n}").as_bytes()).err()).collect();
+        (0..4).filter_map(|n| alone.key_content(format!("k{n}").as_bytes()).err()).collect();
     let told =
         |error: &FilterError| matches!(error, FilterError::Link(LinkError::NotACluster { .. }));
     assert!(!errors.is_empty() && errors.iter().all(told), "{errors:?}");

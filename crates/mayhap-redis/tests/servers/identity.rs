@@ -1,9 +1,9 @@
-//! A shard that somebody replaced is noticed by every call, and named.
+//! A replaced shard is detected by every call, and named.
 
 use super::resp::{Client, Value};
 use super::server::{Make, Server, makes};
 use super::{connect, make};
-use mayhap::format::Notes;
+use mayhap::format::Metadata;
 use mayhap::{Secret, Spec};
 use mayhap_redis::{Address, Descriptor, FilterError, Filters, Sharded};
 use std::sync::Arc;
@@ -19,14 +19,14 @@ fn spec() -> Spec {
     Spec::new(20_000, 0.01).unwrap().with_secret(SECRET)
 }
 
-/// Made there and filled there, or built here and loaded.
+/// Created and filled there, or built here and loaded.
 fn both(filters: &Arc<Filters>) -> [Sharded; 2] {
-    let about = Descriptor::new(spec(), 8, Notes::new()).unwrap();
+    let about = Descriptor::new(spec(), 8, Metadata::new()).unwrap();
     let made = Sharded::create(filters, b"made", about, false).unwrap();
     made.add(&items()).unwrap();
     let mut built = mayhap::Sharded::new(spec(), 8).unwrap();
     items().iter().for_each(|item| _ = built.insert(item));
-    let load = Sharded::load(filters, b"loaded", &built, Notes::new(), false, &|_| ());
+    let load = Sharded::load(filters, b"loaded", &built, Metadata::new(), false, &|_| ());
     [made, load.unwrap()]
 }
 
@@ -34,7 +34,7 @@ fn key_of(list: &Sharded, shard: usize) -> String {
     String::from_utf8(list.keys().nth(shard).unwrap().to_vec()).unwrap()
 }
 
-/// What people do to keys, and what is there afterwards.
+/// Operations on keys, and what they hold afterwards.
 fn swaps(client: &mut Client, key: &str, other: &str) -> Vec<(&'static str, Vec<Vec<String>>)> {
     client.say("BF.ADD spare x");
     let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
@@ -69,14 +69,14 @@ fn swapped_shards_are_told_of(make: Make) {
     // A module that knows no identities: RedisBloom's, valkey-bloom's, an earlier one of ours.
     let (address, _) = Address::parse(&format!("redis://127.0.0.1:{}", server.port)).unwrap();
     let older = Arc::new(Filters::connect(address, "BF").unwrap().without_identities());
-    let about = Descriptor::new(spec(), 8, Notes::new()).unwrap();
+    let about = Descriptor::new(spec(), 8, Metadata::new()).unwrap();
     let witnessed = Sharded::create(&older, b"witnessed", about, false).unwrap();
     let new = witnessed.add(&items()).unwrap().iter().filter(|new| **new).count() as u64;
     assert_eq!((witnessed.count(), witnessed.info().unwrap().items), (Ok(new), new));
     // Whoever opens it asks for the same marks, whatever the module knows by then.
     let witnessed = Sharded::open(&filters, b"witnessed").unwrap();
     // As many items in one command as there may be, and more than fit.
-    let about = Descriptor::new(spec(), 1, Notes::new()).unwrap();
+    let about = Descriptor::new(spec(), 1, Metadata::new()).unwrap();
     let small = Sharded::create(&older, b"small", about, false).unwrap();
     assert!(small.add(&items()).is_ok());
     assert!(small.check(&items()).unwrap().iter().all(|found| *found));
@@ -85,7 +85,8 @@ fn swapped_shards_are_told_of(make: Make) {
     assert!(matches!(full, Err(FilterError::Full { .. })), "{full:?}");
     assert_eq!(small.delete(), Ok(2));
     let built = mayhap::Sharded::new(spec(), 8).unwrap();
-    let refused = Sharded::load(&older, b"x", &built, Notes::new(), false, &|_| ()).err().unwrap();
+    let refused =
+        Sharded::load(&older, b"x", &built, Metadata::new(), false, &|_| ()).err().unwrap();
     assert!(refused.to_string().contains("earlier release"), "{refused}");
     for list in both(&filters).into_iter().chain([witnessed]) {
         let (key, other) = (key_of(&list, 3), key_of(&list, 4));
@@ -108,7 +109,7 @@ fn swapped_shards_are_told_of(make: Make) {
             }
             assert!(list.info().is_err(), "{what}");
             assert!(list.save_shard(3, &mut Vec::new(), &|_| ()).is_err(), "{what}");
-            // And nothing was put into what is not ours.
+            // And nothing was written to other keys.
             assert_eq!(client.call(&["BF.CARD", &key]), items_there, "{what}");
             // The shard back under its name is the shard again: a rename changes nothing.
             client.call(&["RENAME", "kept", &key]);
@@ -119,7 +120,7 @@ fn swapped_shards_are_told_of(make: Make) {
     }
 }
 
-/// What carries keys carries who they are.
+/// Identities survive everything that transfers keys.
 #[test]
 fn a_shard_stays_one_through_dumps_restarts_and_rewrites() {
     let Some(make) = make() else { return };
@@ -159,7 +160,7 @@ fn filters_of_earlier_releases_are_asked_as_before() {
     let Some(make) = make() else { return };
     let server = Server::start(make, &[]);
     let (filters, mut client) = (connect(&server), server.client());
-    let about = Descriptor::new(spec(), 3, Notes::new()).unwrap();
+    let about = Descriptor::new(spec(), 3, Metadata::new()).unwrap();
     let keys = ["old:{0.1}", "old:{1}", "old:{2.4}"];
     for key in keys {
         let capacity = about.shard_capacity();
@@ -176,4 +177,34 @@ fn filters_of_earlier_releases_are_asked_as_before() {
     client.call(&["DEL", keys[1]]);
     assert!(matches!(old.check(&items()), Err(FilterError::Lost { .. })));
     assert_eq!(old.delete(), Ok(3));
+}
+
+/// A descriptor that was deleted, and its name taken by somebody's `BF.ADD`: whoever opens it next
+/// must not be told "no" for what the shards hold.
+#[test]
+fn a_filter_that_took_the_name_of_a_sharded_one_does_not_answer_for_it() {
+    for make in makes() {
+        let server = Server::start(make, &[]);
+        let (filters, mut client) = (connect(&server), server.client());
+        for shards in [1, 8, 100] {
+            let about = Descriptor::new(spec(), shards, Metadata::new()).unwrap();
+            let list = Sharded::create(&filters, b"urls", about, false).unwrap();
+            list.add(&["a"]).unwrap();
+            assert_eq!(client.say("DEL urls"), Value::Int(1));
+            client.say("BF.ADD urls x");
+            let error = Sharded::open(&filters, b"urls").err().expect("shards beside");
+            assert!(matches!(error, FilterError::ShardsBeside { .. }), "{error}");
+            assert!(error.to_string().starts_with("urls: a filter that took"), "{error}");
+            // What is left of the larger one can be found and deleted; then it is a filter like any.
+            let orphans = filters.orphans(Some(b"urls"), std::time::Duration::ZERO).unwrap();
+            assert_eq!(filters.delete_orphans(&orphans), Ok(shards.into()));
+            let plain = Sharded::open(&filters, b"urls").unwrap();
+            assert_eq!(plain.check(&["x", "a"]), Ok(vec![true, false]));
+            client.say("DEL urls");
+        }
+        // Filters that only look like shards by their names are somebody's own.
+        client.say("BF.ADD urls x");
+        client.say("BF.ADD urls:{0} x");
+        assert!(Sharded::open(&filters, b"urls").is_ok());
+    }
 }

@@ -1,10 +1,10 @@
-//! Loads while servers fail: what is said to be there is there.
+//! Loads while servers fail: what is reported as loaded is there.
 
 use super::nodes::{fail_over, start};
 use super::resp::Value;
 use super::server::{Server, eventually};
 use super::{connect, make, on_their_way};
-use mayhap::format::Notes;
+use mayhap::format::Metadata;
 use mayhap::{Blocked, Spec};
 use mayhap_redis::{Address, FilterError, Filters, LinkError, Sharded, Wait};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -22,7 +22,7 @@ fn built() -> mayhap::Sharded {
     built
 }
 
-/// Calls this once, when so many pieces have come.
+/// Calls this once, after this many chunks.
 fn at_piece(piece: u64, what: impl FnMut() + Send) -> impl Fn(u64) + Sync {
     let (pieces, what) = (AtomicU64::new(0), Mutex::new(what));
     move |_| {
@@ -44,7 +44,7 @@ fn a_failover_in_the_middle_of_a_load_loses_nothing() {
     let built = built();
     for (name, piece) in [("early", 1), ("middle", 6), ("late", 12)] {
         let fail = at_piece(piece, || fail_over(&mut servers.lock().unwrap()));
-        let load = Sharded::load(&filters, name.as_bytes(), &built, Notes::new(), false, &fail);
+        let load = Sharded::load(&filters, name.as_bytes(), &built, Metadata::new(), false, &fail);
         let list = load.unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(list.check(&items()).unwrap().iter().all(|found| *found), "{name}");
         let list = Sharded::open(&filters, name.as_bytes()).unwrap();
@@ -55,7 +55,7 @@ fn a_failover_in_the_middle_of_a_load_loses_nothing() {
     // One key goes through the same.
     let mut one = Blocked::new(Spec::new(10_000_000, 0.01).unwrap()).unwrap();
     items().iter().for_each(|item| _ = one.insert(item));
-    let file = one.encode(&Notes::new());
+    let file = one.encode(&Metadata::new());
     let fail = at_piece(2, || fail_over(&mut servers.lock().unwrap()));
     // A key of the nodes that fail over.
     let key =
@@ -66,7 +66,7 @@ fn a_failover_in_the_middle_of_a_load_loses_nothing() {
     assert!(one.check(&items()).unwrap().iter().all(|found| *found));
 }
 
-/// As after a failover to a replica that had heard of nothing.
+/// As after a failover to an empty replica.
 #[test]
 fn what_a_server_forgets_meanwhile_is_loaded_again() {
     let Some(make) = make() else { return };
@@ -76,24 +76,25 @@ fn what_a_server_forgets_meanwhile_is_loaded_again() {
     for (round, piece) in [1, 5, 12].into_iter().enumerate() {
         let name = format!("list{round}");
         let forget = at_piece(piece, || _ = server.client().say("FLUSHALL"));
-        let load = Sharded::load(&filters, name.as_bytes(), &built, Notes::new(), false, &forget);
+        let load =
+            Sharded::load(&filters, name.as_bytes(), &built, Metadata::new(), false, &forget);
         let list = load.unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(list.check(&items()).unwrap().iter().all(|found| *found), "{name}");
         assert_eq!(server.client().say("DBSIZE"), Value::Int(13), "{name}");
     }
     let mut one = Blocked::new(Spec::new(5_000_000, 0.01).unwrap()).unwrap();
     items().iter().for_each(|item| _ = one.insert(item));
-    let file = one.encode(&Notes::new());
+    let file = one.encode(&Metadata::new());
     let forget = at_piece(2, || _ = server.client().say("FLUSHALL")); // the last piece
     filters.load_file(b"one", &file, None, false, &forget).unwrap();
     let one = Sharded::open(&filters, b"one").unwrap();
     assert!(one.check(&items()).unwrap().iter().all(|found| *found));
     assert_eq!(server.client().say("DBSIZE"), Value::Int(1));
-    // Again and again is too often: then it is an error, and nothing is left.
+    // After too many retries it is an error, and nothing is left.
     let always = |_| _ = server.client().say("FLUSHALL");
     let error = filters.load_file(b"two", &file, None, false, &always).unwrap_err();
     assert!(matches!(error, FilterError::NotKept { .. }), "{error}");
-    let load = Sharded::load(&filters, b"many", &built, Notes::new(), false, &always);
+    let load = Sharded::load(&filters, b"many", &built, Metadata::new(), false, &always);
     let error = load.err().unwrap();
     assert!(matches!(error, FilterError::NotKept { .. }) && error.hint().is_some(), "{error}");
     assert_eq!(server.client().say("DBSIZE"), Value::Int(0));
@@ -113,7 +114,7 @@ fn replicas_that_do_not_hear_of_it_are_told_of() {
     let wait = Wait { replicas: 1, within: Duration::from_millis(300) };
     let filters = Arc::new(filters.with_wait(wait));
     let built = mayhap::Sharded::new(Spec::new(1000, 0.01).unwrap(), 3).unwrap();
-    Sharded::load(&filters, b"heard", &built, Notes::new(), false, &|_| ()).unwrap();
+    Sharded::load(&filters, b"heard", &built, Metadata::new(), false, &|_| ()).unwrap();
     assert_eq!(filters.reserve(b"plain", 100, 0.01), Ok(()));
     let process = replica.client().say("INFO server").text();
     let process = process.lines().find_map(|line| line.strip_prefix("process_id:")).unwrap().trim();
@@ -127,10 +128,10 @@ fn replicas_that_do_not_hear_of_it_are_told_of() {
     };
     // Only one connection wrote, and another waits.
     let reserved = filters.reserve(b"alone", 100, 0.01).err();
-    let loaded = Sharded::load(&filters, b"unheard", &built, Notes::new(), false, &|_| ()).err();
+    let loaded = Sharded::load(&filters, b"unheard", &built, Metadata::new(), false, &|_| ()).err();
     signal("-CONT");
     assert!(unheard(reserved.clone()), "{reserved:?}");
     assert!(unheard(loaded.clone()), "{loaded:?}");
     // What is there can be gone on with at once.
-    Sharded::load(&filters, b"unheard", &built, Notes::new(), false, &|_| ()).unwrap();
+    Sharded::load(&filters, b"unheard", &built, Metadata::new(), false, &|_| ()).unwrap();
 }

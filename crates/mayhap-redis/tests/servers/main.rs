@@ -37,7 +37,7 @@ fn try_connect(url: &str, prefix: &str) -> Result<Arc<Filters>, FilterError> {
     Filters::connect(address, prefix).map(Arc::new)
 }
 
-/// The keys of a server that are on their way.
+/// The temporary keys of a server.
 fn on_their_way(server: &Server) -> usize {
     server.client().say("KEYS *ing-*").array().len()
 }

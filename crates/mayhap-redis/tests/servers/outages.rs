@@ -1,12 +1,12 @@
-//! Nodes that are stopped, and replicas: every call ends at its deadline or at once, and names who
-//! is to blame.
+//! Nodes that hang, and replicas: every call ends at its deadline or at once, and names the node
+//! that failed.
 
 use super::nodes::start;
 use super::server::{Server, eventually};
 use super::{connect, make, try_connect};
-use mayhap::format::Notes;
+use mayhap::format::Metadata;
 use mayhap::{Blocked, Secret, Spec};
-use mayhap_redis::{Descriptor, FilterError, LinkError, Saved, Sharded};
+use mayhap_redis::{Descriptor, FilterError, LinkError, SavedFormat, Sharded};
 use std::time::{Duration, Instant};
 
 /// A call with a timeout of a second ends long before this, however busy the machine is.
@@ -37,7 +37,7 @@ fn a_stopped_primary_holds_nobody_longer_than_the_timeout() {
     let url = format!("redis+cluster://127.0.0.1:{}?timeout=1", servers[1].port);
     let filters = try_connect(&url, "BF").unwrap();
     let spec = Spec::new(100_000, 0.001).unwrap().with_secret(Secret::from_bytes([6; 16]));
-    let about = Descriptor::new(spec, 6, Notes::new()).unwrap();
+    let about = Descriptor::new(spec, 6, Metadata::new()).unwrap();
     let list = Sharded::create(&filters, b"list", about, false).unwrap();
     list.add(&items()).unwrap();
     servers[0].signal("-STOP");
@@ -58,7 +58,7 @@ fn a_stopped_primary_holds_nobody_longer_than_the_timeout() {
     for server in &servers {
         server.signal("-CONT");
     }
-    eventually("the cluster to answer again", || filters.look(b"list").is_ok());
+    eventually("the cluster to answer again", || filters.key_content(b"list").is_ok());
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_replica_is_saved_from_and_says_at_once_that_it_takes_no_writes() {
     let filters = connect(&primary);
     let mut filter = Blocked::new(Spec::new(10_000, 0.01).unwrap()).unwrap();
     (0..1000u64).for_each(|key| _ = filter.insert(key));
-    let file = filter.encode(&Notes::new());
+    let file = filter.encode(&Metadata::new());
     filters.load_file(b"f", &file, None, false, &|_| ()).unwrap();
     let mut client = replica.client();
     client.say(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
@@ -78,7 +78,7 @@ fn a_replica_is_saved_from_and_says_at_once_that_it_takes_no_writes() {
     });
     let there = connect(&replica);
     let mut saved = vec![];
-    assert_eq!(there.save(b"f", &mut saved, &|_| ()), Ok(Saved::Mayhap { secret: None }));
+    assert_eq!(there.save(b"f", &mut saved, &|_| ()), Ok(SavedFormat::Mayhap { secret: None }));
     assert!(saved == file);
     let list = Sharded::open(&there, b"f").unwrap();
     assert!(list.check(&[7u64.to_le_bytes()]).unwrap()[0]);
@@ -103,7 +103,7 @@ fn what_is_no_cluster_and_what_has_no_name_is_said_at_once() {
     let Err(FilterError::Link(error)) = try_connect(&url, "BF") else { panic!("connected") };
     assert!(matches!(error, LinkError::Standalone { .. }), "{error:?}");
     let filters = connect(&server);
-    assert_eq!(filters.look(b""), Err(FilterError::EmptyName));
+    assert_eq!(filters.key_content(b""), Err(FilterError::EmptyName));
     assert_eq!(filters.reserve(b"", 100, 0.01), Err(FilterError::EmptyName));
     assert_eq!(filters.save(b"", &mut vec![], &|_| ()), Err(FilterError::EmptyName));
     assert_eq!(filters.load_file(b"", b"", None, false, &|_| ()), Err(FilterError::EmptyName));

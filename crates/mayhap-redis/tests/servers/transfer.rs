@@ -3,10 +3,10 @@
 use super::server::{Server, makes};
 use super::{connect, make, on_their_way, try_connect};
 use crate::resp::Value;
-use mayhap::format::Notes;
+use mayhap::format::Metadata;
 use mayhap::{AnyFilter, Blocked, Counting, Fuse, Scalable, Secret, Spec};
 use mayhap_foreign::redisbloom::{Chain, Scaling};
-use mayhap_redis::{FilterError, Held, LinkError, Make, Saved};
+use mayhap_redis::{FilterError, KeyContent, LinkError, SavedFormat, ServerModule};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const SECRET: Secret = Secret::from_bytes([4; 16]);
@@ -22,7 +22,7 @@ fn samples() -> Vec<(AnyFilter, Option<Secret>)> {
     for (filter, _) in &mut filters {
         (0..1000u64).for_each(|key| _ = filter.insert(key).unwrap());
     }
-    filters.push((Fuse::from_keys(spec, 0..1000u64).unwrap().into(), None));
+    filters.push((Fuse::with_spec(spec, 0..1000u64).unwrap().into(), None));
     filters
 }
 
@@ -31,13 +31,13 @@ fn filters_of_ours_go_there_and_come_back_the_same() {
     for make in makes() {
         let server = Server::start(make, &[]);
         let filters = connect(&server);
-        assert_eq!(filters.make(), Make::Mayhap);
+        assert_eq!(filters.server_module(), ServerModule::Mayhap);
         for (at, (filter, secret)) in samples().into_iter().enumerate() {
             let key = format!("f{at}");
-            let file = filter.encode(&Notes::new());
+            let file = filter.encode(&Metadata::new());
             let moved = AtomicU64::new(0);
             let count = |bytes| _ = moved.fetch_add(bytes, Relaxed);
-            // While it is on its way it has another name, which does not stay.
+            // It has a temporary name during the upload, which is removed.
             let look = |bytes| {
                 count(bytes);
                 let mut client = server.client();
@@ -47,11 +47,11 @@ fn filters_of_ours_go_there_and_come_back_the_same() {
             };
             filters.load_file(key.as_bytes(), &file, secret, false, &look).unwrap();
             assert_eq!(moved.swap(0, Relaxed), file.len() as u64);
-            assert_eq!(filters.look(key.as_bytes()), Ok(Held::Filter));
+            assert_eq!(filters.key_content(key.as_bytes()), Ok(KeyContent::Filter));
             assert_eq!(server.client().say(&format!("TTL {key}")), Value::Int(-1));
             let mut back = Vec::new();
             let saved = filters.save(key.as_bytes(), &mut back, &count).unwrap();
-            assert_eq!(saved, Saved::Mayhap { secret });
+            assert_eq!(saved, SavedFormat::Mayhap { secret });
             assert!(back == file, "{} came back differently", filter.kind());
             assert_eq!(moved.into_inner(), file.len() as u64);
         }
@@ -68,7 +68,7 @@ fn redisblooms_filters_go_there_and_come_back_the_same() {
     (0..1_500_000u64).for_each(|key| _ = chain.insert(key.to_le_bytes()).unwrap());
     filters.load_chain(b"theirs", &chain, false, &|_| ()).unwrap();
     let mut back = Vec::new();
-    assert_eq!(filters.save(b"theirs", &mut back, &|_| ()), Ok(Saved::RedisBloom));
+    assert_eq!(filters.save(b"theirs", &mut back, &|_| ()), Ok(SavedFormat::RedisBloom));
     assert!(back == chain.encode());
     // As RedisBloom would have it: its type, and its answers.
     assert_eq!(server.client().say("TYPE theirs").text(), "MBbloom--");
@@ -80,7 +80,7 @@ fn what_is_damaged_or_in_the_way_leaves_everything_as_it_was() {
     let Some(make) = make() else { return };
     let server = Server::start(make, &[]);
     let (filters, mut client) = (connect(&server), server.client());
-    let file = Blocked::new(Spec::new(5_000_000, 0.01).unwrap()).unwrap().encode(&Notes::new());
+    let file = Blocked::new(Spec::new(5_000_000, 0.01).unwrap()).unwrap().encode(&Metadata::new());
     let mut bad = file.clone();
     bad[file.len() / 2] ^= 1;
     let load =
@@ -90,12 +90,12 @@ fn what_is_damaged_or_in_the_way_leaves_everything_as_it_was() {
         matches!(&error, FilterError::Refused { what, .. } if what.contains("bad data")),
         "{error}"
     );
-    assert_eq!(filters.look(b"f"), Ok(Held::Nothing));
+    assert_eq!(filters.key_content(b"f"), Ok(KeyContent::Nothing));
     assert_eq!(on_their_way(&server), 0);
     client.say("RPUSH list a");
     let exists = |key: &str| Err(FilterError::Exists { key: key.to_owned() });
     assert_eq!(load("list", &file, false), exists("list"));
-    assert_eq!(filters.look(b"list"), Ok(Held::Other("list".to_owned())));
+    assert_eq!(filters.key_content(b"list"), Ok(KeyContent::Other("list".to_owned())));
     assert_eq!(load("f", &file, false), Ok(()));
     client.say("BF.ADD f ada");
     assert_eq!(load("f", &file, false), exists("f"));
@@ -128,12 +128,12 @@ fn who_is_there_is_found_out() {
     let url = format!("redis://127.0.0.1:{}", prefixed.port);
     assert!(matches!(try_connect(&url, "BF"), Err(FilterError::NoModule { .. })));
     let filters = try_connect(&url, "MH").unwrap();
-    let file = Blocked::new(Spec::new(100, 0.01).unwrap()).unwrap().encode(&Notes::new());
+    let file = Blocked::new(Spec::new(100, 0.01).unwrap()).unwrap().encode(&Metadata::new());
     filters.load_file(b"f", &file, None, false, &|_| ()).unwrap();
     assert_eq!(prefixed.client().say("MH.EXISTS f x"), Value::Int(0));
-    // Nobody there: an answer at once, not after all patience.
+    // Connection refused: an error at once, not after all retries.
     let port = bare.port;
     drop(bare);
     let error = try_connect(&format!("redis://127.0.0.1:{port}"), "BF").err().unwrap();
-    assert!(matches!(error, FilterError::Link(LinkError::Away { .. })), "{error}");
+    assert!(matches!(error, FilterError::Link(LinkError::Unreachable { .. })), "{error}");
 }

@@ -1,5 +1,5 @@
-//! A file that was cut off or flipped, so that redb meets what it takes for impossible and panics.
-//! Here that is an error, which names the file.
+//! A truncated or corrupted file makes redb panic on broken invariants. Here that becomes an error
+//! which names the file.
 
 use crate::SeenError;
 use std::cell::Cell;
@@ -8,12 +8,12 @@ use std::path::Path;
 use std::sync::Once;
 
 thread_local! {
-    /// Whether a panic of this thread becomes an error, and need not be printed.
+    /// Whether a panic of this thread becomes an error, and is not printed.
     static IS_TOLD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Work on a file, which may find it damaged.
-pub(super) fn told<T>(
+/// Run something that may find the file damaged.
+pub(super) fn catch_damage<T>(
     path: &Path,
     work: impl FnOnce() -> Result<T, SeenError>,
 ) -> Result<T, SeenError> {

@@ -1,8 +1,8 @@
-//! The file of a store: made whole or not at all, opened again after an I/O error, and watched, so
-//! that nothing is acknowledged that goes to a file nobody will find.
+//! The file of a store: created atomically, reopened after an I/O error, and watched, so that no
+//! write to a file that was removed or replaced is acknowledged.
 
-use super::damage::told;
-use super::latest::Snapshot;
+use super::damage::catch_damage;
+use super::read_snapshot::Snapshot;
 use super::{ABOUT, CHUNKS, ENDS, LISTS, away};
 use crate::SeenError;
 use crate::policy::{Policy, PolicyFields};
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-/// A database, for writing or for reading only.
+/// A database, read-write or read-only.
 pub(super) enum Db {
     Writable(Database),
     ReadOnly(ReadOnlyDatabase),
@@ -45,17 +45,18 @@ pub(super) struct StoreFile {
     path: PathBuf,
     cache_bytes: usize,
     read_only: bool,
-    /// Nothing between a failure and the moment it is opened again.
+    /// `None` between a failure and the next reopening.
     db: RwLock<Option<Arc<Db>>>,
     identity: Option<(u64, u64)>,
-    /// As of the last commit. Only the writer changes the file, so it never gets shorter by itself.
+    /// Its length as of the last commit. Only the writer changes the file, so it never shrinks by
+    /// itself.
     bytes: AtomicU64,
-    /// What became of the file, when it is no longer there.
+    /// What happened to the file, when it is gone.
     gone: OnceLock<&'static str>,
 }
 
 impl StoreFile {
-    /// Open a store, or make it: by this policy, where it is a new one.
+    /// Open a store, or create it with this policy.
     pub fn open(
         path: &Path,
         cache_bytes: usize,
@@ -67,12 +68,13 @@ impl StoreFile {
             make(path, asked)?;
         }
         let was_empty = fs::metadata(path).is_ok_and(|about| about.len() == 0);
-        let (db, policy) = match told(path, || open_and_settle(path, cache_bytes, read_only, asked))
-        {
+        let (db, policy) = match catch_damage(path, || {
+            open_and_settle(path, cache_bytes, read_only, asked)
+        }) {
             Ok(opened) => opened,
             Err(error) => {
                 if was_empty && !read_only && !matches!(error, SeenError::InUse { .. }) {
-                    // It was made in an empty file, which it is again.
+                    // It was created in an empty file: empty it again.
                     _ = fs::OpenOptions::new().write(true).open(path).and_then(|f| f.set_len(0));
                 }
                 return Err(error);
@@ -95,13 +97,13 @@ impl StoreFile {
     pub fn db(&self) -> Result<Arc<Db>, SeenError> {
         self.check_gone()?;
         let db = self.db.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let closed = || SeenError::Away {
+        let closed = || SeenError::Unreachable {
             what: format!("{} is to be opened again after an error", self.path.display()),
         };
         db.ok_or_else(closed)
     }
 
-    /// Whether somebody has noticed that the file is gone.
+    /// Whether the file was found to be gone.
     pub fn check_gone(&self) -> Result<(), SeenError> {
         match self.gone.get() {
             Some(what) => Err(SeenError::Gone { path: self.path.clone(), what }),
@@ -109,13 +111,13 @@ impl StoreFile {
         }
     }
 
-    /// Whether the file is still the one that was opened, and as long as it was left.
+    /// Whether the file is still the one that was opened, and not truncated.
     pub fn check(&self) -> Result<(), SeenError> {
         self.look()?;
         Ok(())
     }
 
-    /// The same after a commit, from which on its length counts.
+    /// The same after a commit, whose length is then the expected one.
     pub fn committed(&self) -> Result<(), SeenError> {
         self.bytes.store(0, Ordering::Relaxed);
         let about = self.look()?;
@@ -136,21 +138,24 @@ impl StoreFile {
         Err(SeenError::Gone { path: self.path.clone(), what })
     }
 
-    /// After an I/O error redb refuses everything until the file is opened anew.
+    /// After an I/O error redb rejects everything until the file is reopened.
     pub fn reopen(&self) -> Result<(), SeenError> {
-        self.told(|| self.reopen_now())
+        self.catch_damage(|| self.reopen_now())
     }
 
-    /// Work on the file, which may find it damaged.
-    pub fn told<T>(&self, work: impl FnOnce() -> Result<T, SeenError>) -> Result<T, SeenError> {
-        told(&self.path, work)
+    /// Run something that may find the file damaged.
+    pub fn catch_damage<T>(
+        &self,
+        work: impl FnOnce() -> Result<T, SeenError>,
+    ) -> Result<T, SeenError> {
+        catch_damage(&self.path, work)
     }
 
     fn reopen_now(&self) -> Result<(), SeenError> {
         self.check()?;
         let taken = self.db.write().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut db) = taken {
-            // Readers that have it let go of it in a moment; what they read meanwhile are errors.
+            // Readers release it in a moment; what they read meanwhile are errors.
             for _ in 0..1000 {
                 match Arc::try_unwrap(db) {
                     Ok(alone) => {
@@ -173,9 +178,9 @@ impl StoreFile {
 
 impl Drop for StoreFile {
     fn drop(&mut self) {
-        // Closing it writes, if it was opened for that.
+        // Closing it writes, if it is open read-write.
         let db = self.db.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        _ = told(&self.path, || {
+        _ = catch_damage(&self.path, || {
             drop(db);
             Ok(())
         });
@@ -197,10 +202,11 @@ fn refused(path: &Path, error: impl std::fmt::Display) -> SeenError {
     SeenError::Refused { what: format!("{}: {error}", path.display()) }
 }
 
-/// Stores that this process has made.
+/// A counter for temporary names.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
-/// Make a store beside its place and put it there when it is whole: on a full disk nothing is left.
+/// Create a store under a temporary name and rename it when complete: on a full disk nothing is
+/// left.
 fn make(path: &Path, asked: &PolicyFields) -> Result<(), SeenError> {
     let policy = asked.apply(&Policy::default()).map_err(|error| refused(path, error))?;
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
@@ -218,11 +224,11 @@ fn make(path: &Path, asked: &PolicyFields) -> Result<(), SeenError> {
     made
 }
 
-/// Give a new store its name, unless somebody else was quicker: then theirs is the one to open.
+/// Give a new store its name, unless another process was first: then open theirs.
 fn place(unmade: &Path, path: &Path, folder: &Path) -> io::Result<()> {
     match fs::hard_link(unmade, path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
-        // Not every file system has links.
+        // Not every file system supports hard links.
         Err(_) if !path.exists() => fs::rename(unmade, path)?,
         other => other?,
     }
@@ -267,7 +273,7 @@ fn open_existing(path: &Path, cache_bytes: usize, read_only: bool) -> Result<Db,
     builder.set_cache_size(cache_bytes);
     let opened = match read_only {
         true => match builder.open_read_only(path) {
-            // Whoever wrote it was killed: it must be repaired first, which writes.
+            // Its writer was killed: it must be repaired first, which writes.
             Err(DatabaseError::RepairAborted) => builder.open(path).map(Db::Writable),
             opened => opened.map(Db::ReadOnly),
         },
@@ -292,7 +298,7 @@ fn is_zeroed(path: &Path) -> bool {
     read.is_ok_and(|bytes| bytes > 0 && start[..bytes].iter().all(|byte| *byte == 0))
 }
 
-/// The policy of a store; nothing if it is a new one.
+/// The policy of a store; `None` if it is new.
 fn stored_policy(db: &Db) -> Result<Option<Policy>, Box<dyn std::error::Error>> {
     let txn = db.begin_read()?;
     let about = match txn.open_table(ABOUT) {

@@ -1,8 +1,8 @@
-//! How a record lies in the tables: whole where it is small, in chunks where it is large.
+//! How a record is stored in the tables: whole if it is small, in chunks if it is large.
 //!
-//! redb gives a pair that is larger than a page (4 KiB) pages to itself, a power of two of them: the
-//! 8.7 KB of a full list would take 16. So large records are cut into chunks that fill one page
-//! each, and what remains lies among the small records, where pages are shared:
+//! redb gives a pair that is larger than a page (4 KiB) its own pages, a power of two of them: the
+//! 8.7 KB of a full list would take 16. So large records are split into chunks that fill one page
+//! each, and the rest is stored among the small records, where pages are shared:
 //!
 //! ```text
 //! lists    owner           → the record, or: B7 02, number of chunks (u32 LE), the rest of the record
@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Both are written in one transaction, and the record's own checksum covers all of it. Stores of
-//! the first release have whole records only, which are read as ever.
+//! the first release have only whole records, which are still read.
 
 use super::away;
 use super::writer::Tables;
@@ -18,17 +18,17 @@ use crate::SeenError;
 use crate::record::{MAGIC, RecordError};
 use redb::{AccessGuard, ReadableTable};
 
-/// How the first part of a record in chunks begins. To releases that know no chunks it is a record
-/// of a later version, which is what they say.
+/// The start of the first part of a chunked record. Releases without chunks take it for a record of
+/// a later version, and say so.
 const CHUNKED: [u8; 2] = [MAGIC[0], 2];
-/// A page, less what redb needs in it for one pair.
+/// A page, less redb's overhead for one pair.
 const PAGE: usize = 4096 - 16;
 /// The bytes of a chunk's number.
 const NUMBER: usize = size_of::<u32>();
 
 type Key = &'static [u8];
 
-/// A record as it was found.
+/// A record as found in the table.
 pub(super) enum Stored<'a> {
     Whole(AccessGuard<'a, Key>),
     Joined(Vec<u8>),
@@ -43,7 +43,7 @@ impl Stored<'_> {
     }
 }
 
-/// The record of an owner who has one.
+/// The record of an owner, if there is one.
 pub(super) fn read<'a>(
     lists: &'a impl ReadableTable<Key, Key>,
     chunks: Option<&impl ReadableTable<Key, Key>>,
@@ -52,7 +52,7 @@ pub(super) fn read<'a>(
     lists.get(owner).map_err(away)?.map(|first| join(first, chunks, owner)).transpose()
 }
 
-/// The whole record, given what the first table has.
+/// The whole record, given the value of the first table.
 pub(super) fn join<'a>(
     first: AccessGuard<'a, Key>,
     chunks: Option<&impl ReadableTable<Key, Key>>,
@@ -70,7 +70,7 @@ pub(super) fn join<'a>(
     Ok(Stored::Joined(record))
 }
 
-/// Put a record in place of the one that is there.
+/// Replace the record of an owner.
 pub(super) fn write(tables: &mut Tables<'_>, owner: &[u8], record: &[u8]) -> Result<(), SeenError> {
     let chunk_bytes = PAGE.saturating_sub(owner.len() + NUMBER).max(PAGE / 2);
     let mut parts = record.chunks_exact(chunk_bytes);
@@ -91,7 +91,7 @@ pub(super) fn write(tables: &mut Tables<'_>, owner: &[u8], record: &[u8]) -> Res
     remove_chunks(tables, owner, count..before)
 }
 
-/// Whether there was one.
+/// Returns whether there was one.
 pub(super) fn remove(tables: &mut Tables<'_>, owner: &[u8]) -> Result<bool, SeenError> {
     let before = tables.lists.remove(owner).map_err(away)?;
     let was_there = before.is_some();
@@ -111,7 +111,7 @@ fn remove_chunks(
     Ok(())
 }
 
-/// The number of chunks and the rest of the record, where it is in chunks.
+/// The number of chunks and the rest of the record, if it is chunked.
 fn chunked(first: &[u8]) -> Option<(u32, &[u8])> {
     let (count, rest) = first.strip_prefix(&CHUNKED)?.split_first_chunk::<4>()?;
     Some((u32::from_le_bytes(*count), rest))

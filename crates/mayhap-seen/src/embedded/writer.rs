@@ -1,16 +1,17 @@
-//! The one thread that writes: takes all that wait, does them in one transaction, answers all.
+//! The writer thread (group commit): takes all waiting jobs, applies them in one transaction,
+//! replies to all.
 //!
-//! When a commit fails, whoever waits for it is told, and redb refuses everything from then on. The
-//! file is opened again, at growing intervals as long as that fails too; calls in between are
-//! answered with the error at once. What was acknowledged before it was on disk
-//! ([`Durability::Within`]) is kept until it is there, and done again after the file was opened.
+//! When a commit fails, its callers get the error, and redb rejects everything from then on. The
+//! file is reopened, with exponential backoff while that fails too; calls in between get the error
+//! at once. What was acknowledged before it was on disk ([`Durability::Within`]) is kept until it
+//! is, and applied again after the file was reopened.
 
 use super::file::StoreFile;
-use super::held::{self, Held};
-use super::latest::Latest;
-use super::recent::Recent;
-use super::steady::Steady;
-use super::{ABOUT, CHUNKS, Durability, ENDS, LISTS, OwnedChange, away, records};
+use super::read_snapshot::ReadSnapshot;
+use super::record_cache::RecordCache;
+use super::steady_clock::SteadyClock;
+use super::txn_lists::{self, TxnLists};
+use super::{ABOUT, CHUNKS, Durability, ENDS, LISTS, OwnedOperation, away, records};
 use crate::SeenError;
 use crate::backend::Clock;
 use crate::list::List;
@@ -20,21 +21,21 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
-/// Lists looked at in one sweep, so that marks wait a moment at most.
+/// Lists checked in one sweep, so that marks wait only briefly.
 const SWEPT_AT_ONCE: usize = 512;
-/// Jobs put into one transaction.
+/// Maximum jobs in one transaction.
 const JOBS_AT_ONCE: usize = 4096;
-/// How long to wait after a first failure, and at most.
+/// Backoff after the first failure, and its maximum.
 const BACKOFF: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(5)];
 
-/// What is to be done, and who waits for it.
+/// A job, and where its reply goes.
 pub(super) struct Job {
     pub work: Work,
     pub reply: SyncSender<Result<Reply, SeenError>>,
 }
 
 pub(super) enum Work {
-    Change(Vec<OwnedChange>),
+    Change(Vec<OwnedOperation>),
     Forget(Vec<u8>),
     Merge(Vec<(Vec<u8>, List)>),
     Policy(PolicyFields),
@@ -43,7 +44,7 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// Whose lists it changes.
+    /// The owners of the lists it changes.
     fn owners(&self) -> Vec<&[u8]> {
         match self {
             Work::Change(changes) => changes.iter().map(|change| &*change.owner).collect(),
@@ -56,38 +57,38 @@ impl Work {
 
 #[derive(Default)]
 pub(super) struct Reply {
-    /// What the changes found, as [`Backend::change`](crate::Backend::change) tells it.
+    /// What each operation found, as [`Backend::change`](crate::Backend::change) returns it.
     pub known: Vec<Vec<bool>>,
-    /// Lists that were forgotten or swept.
+    /// Lists that were deleted or expired.
     pub count: u64,
-    /// The policy from now on, if it was changed.
+    /// The new policy, if it was changed.
     pub policy: Option<Policy>,
 }
 
 pub(super) struct Writer {
     pub file: Arc<StoreFile>,
-    pub latest: Arc<Latest>,
-    pub recent: Arc<Recent>,
+    pub read_snapshot: Arc<ReadSnapshot>,
+    pub cache: Arc<RecordCache>,
     pub policy: Policy,
     pub clock: Clock,
-    /// Where the clock is the system's.
-    pub steady: Option<Arc<Steady>>,
+    /// Set if the clock is the system's.
+    pub steady_clock: Option<Arc<SteadyClock>>,
     pub durability: Durability,
     pub sweep_every: Duration,
-    /// Acknowledged, committed, and not yet on disk.
+    /// Acknowledged and committed, but not yet on disk.
     pub unflushed: Vec<Work>,
-    /// Since the last transaction failed.
-    pub trouble: Option<Trouble>,
+    /// Set since the last transaction failed.
+    pub failure: Option<WriteFailure>,
 }
 
 /// A transaction has failed.
-pub(super) struct Trouble {
+pub(super) struct WriteFailure {
     error: SeenError,
     backoff: Duration,
     try_again: Instant,
 }
 
-/// The tables, in a transaction.
+/// The tables of a transaction.
 pub(super) struct Tables<'t> {
     pub lists: Table<'t, &'static [u8], &'static [u8]>,
     pub chunks: Table<'t, &'static [u8], &'static [u8]>,
@@ -95,12 +96,12 @@ pub(super) struct Tables<'t> {
 }
 
 impl Writer {
-    /// Until nobody is left who could send.
+    /// Runs until all senders are gone.
     pub fn run(&mut self, queue: &Receiver<Job>) {
         let mut next_sweep = Instant::now() + self.sweep_every;
         let mut next_flush = None; // set while something is not yet on disk
         loop {
-            let again = self.trouble.as_ref().map(|trouble| trouble.try_again);
+            let again = self.failure.as_ref().map(|failure| failure.try_again);
             let due = [Some(next_sweep), next_flush, again].into_iter().flatten().min();
             let due = due.unwrap_or(next_sweep);
             match queue.recv_timeout(due.saturating_duration_since(Instant::now())) {
@@ -116,7 +117,7 @@ impl Writer {
                 }
             }
             let now = Instant::now();
-            if self.trouble.as_ref().is_some_and(|trouble| trouble.try_again <= now) {
+            if self.failure.as_ref().is_some_and(|failure| failure.try_again <= now) {
                 _ = self.recovered();
             }
             next_flush = match (self.durability, self.unflushed.is_empty()) {
@@ -125,22 +126,22 @@ impl Writer {
             };
             if next_flush.is_some_and(|flush| flush <= now) {
                 next_flush = None;
-                // One that fails is trouble, and tried again when that is over.
-                if self.trouble.is_none() {
+                // A failure is recorded, and retried after its backoff.
+                if self.failure.is_none() {
                     _ = self.flush();
                 }
             }
             if next_sweep <= now {
                 // Nobody has to mark anything to notice that the file is gone.
-                let is_there = self.file.check().is_ok() && self.trouble.is_none();
+                let is_there = self.file.check().is_ok() && self.failure.is_none();
                 let more = is_there && self.sweep(true).is_ok_and(|(_, more)| more);
-                // More to do: after those who came meanwhile.
+                // More to do: after the jobs that came meanwhile.
                 next_sweep = if more { now } else { now + self.sweep_every };
             }
         }
     }
 
-    /// All jobs in one transaction, and the answers when it is committed.
+    /// All jobs in one transaction, and the replies once it is committed.
     fn group(&mut self, jobs: Vec<Job>) {
         if let Err(error) = self.recovered() {
             jobs.into_iter().for_each(|job| _ = job.reply.send(Err(error.clone())));
@@ -155,16 +156,16 @@ impl Writer {
         let now = (self.clock)();
         let policy = self.policy;
         let answers = self.transaction(durable, |tables| {
-            let mut held = Held::new(tables, &policy, now);
-            let answers: Vec<_> = jobs.iter().map(|job| held.work(&job.work)).collect();
-            Ok((answers, held.write()?))
+            let mut lists = TxnLists::new(tables, &policy, now);
+            let answers: Vec<_> = jobs.iter().map(|job| lists.work(&job.work)).collect();
+            Ok((answers, lists.write()?))
         });
-        // Committed or not: what became of a commit that failed only the file knows.
-        jobs.iter().flat_map(|job| job.work.owners()).for_each(|owner| self.recent.forget(owner));
+        // Committed or not: after a failed commit only the file knows.
+        jobs.iter().flat_map(|job| job.work.owners()).for_each(|owner| self.cache.forget(owner));
         match answers {
             Ok((answers, written)) => {
                 for (owner, record) in &written {
-                    self.recent.replace(owner, record);
+                    self.cache.replace(owner, record);
                 }
                 for (Job { work, reply }, answer) in jobs.into_iter().zip(answers) {
                     let answer = match (&work, &swept) {
@@ -176,7 +177,7 @@ impl Writer {
                     if !durable && answer.is_ok() {
                         self.unflushed.push(work);
                     }
-                    _ = reply.send(answer); // whoever asked may be gone
+                    _ = reply.send(answer); // the caller may be gone
                 }
             }
             Err(error) => {
@@ -189,42 +190,42 @@ impl Writer {
         self.transaction(true, |_| Ok(()))
     }
 
-    /// Be ready to write: after a failure, with the file opened again.
+    /// Be ready to write: after a failure, reopen the file.
     fn recovered(&mut self) -> Result<(), SeenError> {
-        let Some(trouble) = &self.trouble else { return Ok(()) };
-        if Instant::now() < trouble.try_again {
-            return Err(trouble.error.clone());
+        let Some(failure) = &self.failure else { return Ok(()) };
+        if Instant::now() < failure.try_again {
+            return Err(failure.error.clone());
         }
-        let backoff = trouble.backoff;
-        // Where redb goes on all the same, nothing has to be opened.
-        let ready = self.file.told(|| self.file.db()?.begin_write().map(drop));
+        let backoff = failure.backoff;
+        // If redb still works, nothing has to be reopened.
+        let ready = self.file.catch_damage(|| self.file.db()?.begin_write().map(drop));
         if ready.is_err() {
-            _ = self.file.told(|| {
-                self.latest.close();
+            _ = self.file.catch_damage(|| {
+                self.read_snapshot.close();
                 Ok(())
             });
             if let Err(error) = self.file.reopen() {
                 self.fail(error.clone(), backoff * 2);
                 return Err(error);
             }
-            self.recent.clear();
+            self.cache.clear();
         }
         let (now, policy) = ((self.clock)(), self.policy);
         let again = std::mem::take(&mut self.unflushed);
         let done = self.transaction(true, |tables| {
-            let mut held = Held::new(tables, &policy, now);
+            let mut lists = TxnLists::new(tables, &policy, now);
             for work in &again {
-                match held.work(work) {
+                match lists.work(work) {
                     Ok(_) | Err(SeenError::Record { .. }) => {}
                     Err(error) => return Err(error),
                 }
             }
-            held.write()
+            lists.write()
         });
-        again.iter().flat_map(Work::owners).for_each(|owner| self.recent.forget(owner));
+        again.iter().flat_map(Work::owners).for_each(|owner| self.cache.forget(owner));
         match done {
             Ok(_) => {
-                self.trouble = None;
+                self.failure = None;
                 Ok(())
             }
             Err(error) => {
@@ -237,16 +238,16 @@ impl Writer {
 
     fn fail(&mut self, error: SeenError, backoff: Duration) {
         let backoff = backoff.clamp(BACKOFF[0], BACKOFF[1]);
-        self.trouble = Some(Trouble { error, backoff, try_again: Instant::now() + backoff });
+        self.failure = Some(WriteFailure { error, backoff, try_again: Instant::now() + backoff });
     }
 
-    /// A transaction, after which the file is still there; a failure is noted.
+    /// A transaction, after which the file is checked to be there; a failure is recorded.
     fn transaction<T>(
         &mut self,
         durable: bool,
         work: impl for<'t> FnOnce(&mut Tables<'t>) -> Result<T, SeenError>,
     ) -> Result<T, SeenError> {
-        let commit = || self.file.told(|| self.commit(durable, work));
+        let commit = || self.file.catch_damage(|| self.commit(durable, work));
         let done = self.file.check().and_then(|()| commit());
         let done = done.and_then(|done| self.file.committed().map(|()| done));
         match &done {
@@ -274,20 +275,20 @@ impl Writer {
             };
             work(&mut tables)?
         };
-        if let Some(sample) = self.steady.as_deref().and_then(Steady::sample) {
+        if let Some(sample) = self.steady_clock.as_deref().and_then(SteadyClock::sample) {
             let mut about = txn.open_table(ABOUT).map_err(away)?;
             about.insert("clock", sample.to_string().as_str()).map_err(away)?;
         }
         let committed = txn.commit().map_err(away);
-        self.latest.renew(&db);
+        self.read_snapshot.renew(&db);
         committed.map(|()| result)
     }
 
-    /// Lists that lived for ever may end now: all of them are looked at once.
+    /// Lists without expiry may get one now: all of them are checked once.
     fn change_policy(&mut self, fields: &PolicyFields) -> Result<Reply, SeenError> {
         let refused = |error: crate::PolicyError| SeenError::Refused { what: error.to_string() };
         let policy = fields.apply(&self.policy).map_err(refused)?;
-        self.file.told(|| self.write_policy(&policy))?;
+        self.file.catch_damage(|| self.write_policy(&policy))?;
         self.policy = policy;
         Ok(Reply { policy: Some(policy), ..Reply::default() })
     }
@@ -305,7 +306,7 @@ impl Writer {
             }
         }
         txn.commit().map_err(away)?;
-        self.latest.renew(&db);
+        self.read_snapshot.renew(&db);
         self.file.committed()
     }
 
@@ -320,10 +321,10 @@ impl Writer {
         }
     }
 
-    /// Look at lists whose time may be over: how many were removed, and whether there are more.
+    /// Check lists that may have expired: how many were removed, and whether there are more.
     fn sweep(&mut self, durable: bool) -> Result<(u64, bool), SeenError> {
         let now = (self.clock)();
-        if self.file.told(|| self.is_nothing_due(now))? {
+        if self.file.catch_damage(|| self.is_nothing_due(now))? {
             return Ok((0, false));
         }
         let mut due: Vec<(Seconds, Vec<u8>)> = vec![];
@@ -342,7 +343,7 @@ impl Writer {
             let mut removed = 0;
             for (end, owner) in &due {
                 tables.ends.remove((*end, owner.as_slice())).map_err(away)?;
-                match held::read(tables, owner, &policy, now) {
+                match txn_lists::read(tables, owner, &policy, now) {
                     Ok(Some(list)) if list.is_empty() => {
                         records::remove(tables, owner)?;
                         removed += 1;
@@ -353,18 +354,18 @@ impl Writer {
                             tables.ends.insert((later, owner.as_slice()), ()).map_err(away)?;
                         }
                     }
-                    // Forgotten meanwhile; or unreadable, which is for a reader to say.
+                    // Deleted meanwhile; or unreadable, which a reader will report.
                     Ok(None) | Err(SeenError::Record { .. }) => {}
                     Err(error) => return Err(error),
                 }
             }
             Ok((removed, due.len() == SWEPT_AT_ONCE))
         });
-        due.iter().for_each(|(_, owner)| self.recent.forget(owner));
+        due.iter().for_each(|(_, owner)| self.cache.forget(owner));
         swept
     }
 
-    /// Asked of a snapshot first: most of the time there is nothing to write.
+    /// Checked in a snapshot first: usually there is nothing to write.
     fn is_nothing_due(&self, now: Seconds) -> Result<bool, SeenError> {
         let ends = self.file.db()?.begin_read()?.open_table(ENDS).map_err(away)?;
         let first = ends.first().map_err(away)?;

@@ -1,23 +1,23 @@
-//! The compact layout: one string an owner, a record as in `record.rs`.
+//! The compact layout: one string per owner, a record as in `record.rs`.
 //!
-//! A deed is appended as an entry by a script that also tells how the record stood before: one
-//! round trip, and nothing to retry however many do it at once. Whoever finds the entries grown
-//! too long folds them into a new body; the script for that puts the new body in place of
-//! exactly the bytes it was made from, and keeps the entries that came meanwhile. Only another
-//! fold or a forget can get in its way, so somebody's fold always gets through. When it is sent
-//! is decided in `folds.rs`.
+//! An operation is appended as an entry by a script that also returns the record as it was before:
+//! one round trip, and nothing to retry however many clients do it at once. Whoever finds the
+//! entries grown too long compacts them into a new body; the script for that replaces exactly the
+//! bytes it was made from (compare-and-swap by SHA-1), and keeps the entries that came meanwhile.
+//! Only another compaction or a delete can get in its way, so some compaction always succeeds. When
+//! it is sent is decided in `compaction.rs`.
 
-use super::plan::{Plan, bytes};
+use super::protocol::{Protocol, bytes};
 use crate::SeenError;
-use crate::backend::Change;
-use crate::list::{Deed, List};
+use crate::backend::OwnerOperation;
+use crate::list::{List, Operation};
 use crate::policy::Seconds;
 use crate::record::{self, EMPTY, MAGIC};
 use mayhap_redis::redis::cmd;
 use mayhap_redis::{Reply, Request, Script};
 
-/// Appends ARGV[3] to a record that begins with ARGV[1], or is made from ARGV[2]; it then lives
-/// for ARGV[4] seconds at least (an offer may last longer), or for ever if that is 0. Set rather
+/// Appends ARGV[3] to a record that begins with ARGV[1], or is made from ARGV[2]; it then lives for
+/// ARGV[4] seconds at least (an offer may last longer), or without expiry if that is 0. Set rather
 /// than appended to: Redis gives a string that was appended to twice the memory it needs.
 static APPEND: Script = Script::new(
     "local v = redis.call('GET', KEYS[1])
@@ -28,8 +28,8 @@ else redis.call('SET', KEYS[1], n, 'EX', math.max(redis.call('TTL', KEYS[1]), AR
 return v",
 );
 
-/// Puts ARGV[3] in place of the first ARGV[2] bytes, if their SHA-1 is ARGV[1]. With ARGV[4] it
-/// then lives for so many seconds at least (for ever if 0), without it for as long as before.
+/// Replaces the first ARGV[2] bytes by ARGV[3], if their SHA-1 is ARGV[1]. With ARGV[4] it then
+/// lives for that many seconds at least (without expiry if 0), without it for as long as before.
 static FOLD: Script = Script::new(
     "local v = redis.call('GET', KEYS[1]) or ''
 local n = tonumber(ARGV[2])
@@ -42,7 +42,7 @@ else redis.call('SET', KEYS[1], v, 'EX', math.max(redis.call('TTL', KEYS[1]), AR
 return 1",
 );
 
-/// Takes out ARGV[1], wherever it is by now.
+/// Removes ARGV[1], wherever it is by now.
 static REMOVE: Script = Script::new(
     "local v = redis.call('GET', KEYS[1]) or ''
 local first, last = string.find(v, ARGV[1], 1, true)
@@ -51,54 +51,62 @@ redis.call('SET', KEYS[1], string.sub(v, 1, first - 1) .. string.sub(v, last + 1
 return 1",
 );
 
-/// Entries may grow to so many bytes beside a body of so many. Every reader works them in anew, at
-/// some microseconds each in a long list, so that the largest bodies are folded as often as others.
+/// Maximum bytes of entries for a body of this size. Every reader applies them again, at some
+/// microseconds each in a long list, so the largest bodies are compacted as often as others.
 fn room_for_entries(body_bytes: usize) -> usize {
     (192 + body_bytes / 8).min(4096)
 }
 
-pub(super) fn reading(plan: &Plan, owner: &[u8]) -> Request {
-    let key = plan.key(owner);
+pub(super) fn reading(protocol: &Protocol, owner: &[u8]) -> Request {
+    let key = protocol.key(owner);
     Request::about(&key, cmd("GET").arg(&key))
 }
 
 /// The list and its bytes on the server.
 pub(super) fn list(
-    plan: &Plan,
+    protocol: &Protocol,
     owner: &[u8],
     reply: Reply,
     now: Seconds,
 ) -> Result<(List, Vec<u8>), SeenError> {
     let Some(value) = bytes(owner, reply)? else { return Ok((List::default(), vec![])) };
-    let decoded = record::decode(&value, &plan.policy, now);
+    let decoded = record::decode(&value, &protocol.policy, now);
     let (list, _) = decoded.map_err(|error| SeenError::record(owner, error))?;
     Ok((list, value))
 }
 
-/// What puts a shorter record in place of one whose entries have grown too long.
-pub(super) struct Fold {
+/// Replaces a record whose entries have grown too long by a shorter one.
+pub(super) struct Compaction {
     pub request: Request,
-    /// Whether they are twice as long as they should be: others have left it undone.
+    /// Whether they are twice as long as they should be: other clients have not compacted it.
     pub is_overdue: bool,
 }
 
-pub(super) fn appending(plan: &Plan, change: &Change<'_>, entry: &[u8]) -> Request {
-    let lasting = match change.deed {
-        Deed::Offer { lasting } => lasting,
+pub(super) fn append_request(
+    protocol: &Protocol,
+    change: &OwnerOperation<'_>,
+    entry: &[u8],
+) -> Request {
+    let ttl = match change.operation {
+        Operation::Offer { ttl } => ttl,
         _ => 0,
     };
-    let args = vec![MAGIC.to_vec(), EMPTY.to_vec(), entry.to_vec(), plan.ttl(lasting)];
-    Request::script(&APPEND, vec![plan.key(change.owner)], args)
+    let args = vec![MAGIC.to_vec(), EMPTY.to_vec(), entry.to_vec(), protocol.ttl(ttl)];
+    Request::script(&APPEND, vec![protocol.key(change.owner)], args)
 }
 
-/// Take back what `appending` did, where the record it was appended to cannot be read.
-pub(super) fn removing(plan: &Plan, change: &Change<'_>, entry: &[u8]) -> Request {
-    Request::script(&REMOVE, vec![plan.key(change.owner)], vec![entry.to_vec()])
+/// Undo `append_request`, if the record it was appended to cannot be decoded.
+pub(super) fn remove_request(
+    protocol: &Protocol,
+    change: &OwnerOperation<'_>,
+    entry: &[u8],
+) -> Request {
+    Request::script(&REMOVE, vec![protocol.key(change.owner)], vec![entry.to_vec()])
 }
 
-/// Put a record in place of another, and keep what is appended meanwhile.
-pub(super) fn replacing(
-    plan: &Plan,
+/// Replace a record by another, and keep what is appended meanwhile.
+pub(super) fn compare_and_swap_request(
+    protocol: &Protocol,
     owner: &[u8],
     old: &[u8],
     new: &[u8],
@@ -106,17 +114,17 @@ pub(super) fn replacing(
 ) -> Request {
     let digest = sha1_smol::Sha1::from(old).digest().to_string().into_bytes();
     let length = old.len().to_string().into_bytes();
-    Request::script(&FOLD, vec![plan.key(owner)], vec![digest, length, new.to_vec(), ttl])
+    Request::script(&FOLD, vec![protocol.key(owner)], vec![digest, length, new.to_vec(), ttl])
 }
 
-/// A reply to `appending`: which ids were known before, and the fold that is due since.
+/// A reply to `append_request`: which ids were known before, and the compaction that is due.
 pub(super) fn appended(
-    plan: &Plan,
-    change: &Change<'_>,
+    protocol: &Protocol,
+    change: &OwnerOperation<'_>,
     entry: &[u8],
     reply: Reply,
     now: Seconds,
-) -> Result<(Vec<bool>, Option<Fold>), SeenError> {
+) -> Result<(Vec<bool>, Option<Compaction>), SeenError> {
     let owner = change.owner;
     let value = match reply {
         Err(why) if why.contains("NOTALIST") => {
@@ -130,18 +138,18 @@ pub(super) fn appended(
         reply => bytes(owner, reply)?,
     };
     let mut value = value.unwrap_or_else(|| EMPTY.to_vec());
-    let decoded = record::decode(&value, &plan.policy, now);
+    let decoded = record::decode(&value, &protocol.policy, now);
     let (mut list, entry_bytes) = decoded.map_err(|error| SeenError::record(owner, error))?;
-    let known = list.known(&change.deed, change.hashes);
+    let known = list.known(&change.operation, change.hashes);
     let room = room_for_entries(value.len() - entry_bytes);
     let grown = entry_bytes + entry.len();
-    // Whoever's entry is the first too many folds: of a crowd one, not all at once.
+    // Only the client whose entry crosses the limit compacts: one of many, not all at once.
     let (is_due, is_overdue) = (entry_bytes <= room && grown > room, grown > 2 * room);
     if !is_due && !is_overdue {
         return Ok((known, None));
     }
     value.extend_from_slice(entry);
-    list.apply(&change.deed, change.hashes, &plan.policy, now);
-    let request = replacing(plan, owner, &value, &record::encode(&list), vec![]);
-    Ok((known, Some(Fold { request, is_overdue })))
+    list.apply(&change.operation, change.hashes, &protocol.policy, now);
+    let request = compare_and_swap_request(protocol, owner, &value, &record::encode(&list), vec![]);
+    Ok((known, Some(Compaction { request, is_overdue })))
 }

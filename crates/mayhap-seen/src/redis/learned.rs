@@ -1,15 +1,15 @@
-//! What a client learns from the server: the policy that is stored beside the lists, and the time.
+//! What a client learns from the server: the stored policy, and the time.
 //!
-//! The policy is the string under the prefix and `mayhap-seen:policy`. Who writes first stores it:
-//! the policy asked for, or the default. From then on everybody lives by it, and who asks for
-//! another is refused. It is asked for at a client's first call and once a minute, so that a change
-//! is known everywhere soon; a call in between costs nothing more. No socket here.
+//! The policy is the string under the prefix and `mayhap-seen:policy`. The first writer stores it:
+//! the policy requested, or the default. From then on it applies to everyone, and a client that
+//! requires another is rejected. It is read at a client's first call and once per minute, so that a
+//! change is known everywhere soon; a call in between costs nothing more. No I/O here.
 //!
-//! With the policy a client learns the server's time and goes on from it by its own monotonic
+//! With the policy a client learns the server's time and continues from it by its own monotonic
 //! clock: a machine whose clock is wrong does not make lists older than they are.
 
 use super::compact;
-use super::plan::{ANOTHER_TYPE, Plan, bytes, refused};
+use super::protocol::{ANOTHER_TYPE, Protocol, bytes, rejected};
 use crate::SeenError;
 use crate::backend::{Clock, system_clock};
 use crate::policy::{Policy, PolicyFields, Seconds};
@@ -18,11 +18,11 @@ use mayhap_redis::{Reply, Request, Script};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// Where an owner of this name would have a list, the policy is.
+/// The policy is where an owner of this name would have a list.
 pub(super) const POLICY: &[u8] = b"mayhap-seen:policy";
-/// How long what was learned is believed.
+/// How long what was learned is valid.
 pub(super) const FRESH: Duration = Duration::from_secs(60);
-/// When to ask again, where nobody answered: what was learned counts until then.
+/// When to ask again after a failure: what was learned stays valid until then.
 const AGAIN: Duration = Duration::from_secs(5);
 
 /// The policy, stored as ARGV[1] if there is none, and the time.
@@ -35,11 +35,11 @@ end
 return {p, redis.call('TIME')[1]}",
 );
 
-/// The same for who only reads.
+/// The same for readers.
 static PEEK: Script =
     Script::new("return {redis.call('GET', KEYS[1]) or false, redis.call('TIME')[1]}");
 
-/// Puts the policy ARGV[2] in place of ARGV[1], which is '' if there is none.
+/// Replaces the policy ARGV[1] ('' if there is none) by ARGV[2].
 static CHANGE: Script = Script::new(
     "if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2])
@@ -49,8 +49,8 @@ return 1",
 const NO_POLICY: &str = "is not a policy";
 
 pub(super) struct Learned {
-    /// With whatever policy: its other fields count.
-    plan: Plan,
+    /// With any policy: its other fields count.
+    protocol: Protocol,
     asked: PolicyFields,
     clock: Option<Clock>,
     fresh: Duration,
@@ -59,37 +59,42 @@ pub(super) struct Learned {
 
 #[derive(Clone)]
 struct State {
-    plan: Arc<Plan>,
+    protocol: Arc<Protocol>,
     is_stored: bool,
     /// When to ask again.
     until: Instant,
-    /// The server's time, and when it was that.
+    /// The server's time, and when it was read.
     time: Option<(Seconds, Instant)>,
 }
 
 impl Learned {
-    pub fn new(plan: Plan, asked: PolicyFields, clock: Option<Clock>, fresh: Duration) -> Learned {
-        Learned { plan, asked, clock, fresh, state: RwLock::default() }
+    pub fn new(
+        protocol: Protocol,
+        asked: PolicyFields,
+        clock: Option<Clock>,
+        fresh: Duration,
+    ) -> Learned {
+        Learned { protocol, asked, clock, fresh, state: RwLock::default() }
     }
 
-    /// How lists are kept, if that is known well enough: whoever writes must have stored it.
-    pub fn plan(&self, writes: bool) -> Option<Arc<Plan>> {
+    /// The protocol, if the policy is known and valid: for writes it must have been stored.
+    pub fn protocol(&self, writes: bool) -> Option<Arc<Protocol>> {
         self.known(writes, |state| Instant::now() < state.until)
     }
 
     /// The same, however long ago it was learned.
-    pub fn old_plan(&self, writes: bool) -> Option<Arc<Plan>> {
+    pub fn old_protocol(&self, writes: bool) -> Option<Arc<Protocol>> {
         self.known(writes, |_| true)
     }
 
-    fn known(&self, writes: bool, and: impl Fn(&State) -> bool) -> Option<Arc<Plan>> {
+    fn known(&self, writes: bool, and: impl Fn(&State) -> bool) -> Option<Arc<Protocol>> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         let known =
             |state: &&State| and(state) && (!writes || (state.is_stored && state.time.is_some()));
-        state.as_ref().filter(known).map(|state| state.plan.clone())
+        state.as_ref().filter(known).map(|state| state.protocol.clone())
     }
 
-    /// Nobody answered: go on with what is known, and ask again a little later.
+    /// No answer: go on with what is known, and ask again a little later.
     pub fn put_off(&self) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(state) = state.as_mut() {
@@ -97,26 +102,26 @@ impl Learned {
         }
     }
 
-    /// What to ask otherwise.
+    /// The request for it otherwise.
     pub fn question(&self, writes: bool) -> Result<Request, SeenError> {
         if !writes {
-            return Ok(Request::script(&PEEK, vec![self.plan.key(POLICY)], vec![]));
+            return Ok(Request::script(&PEEK, vec![self.protocol.key(POLICY)], vec![]));
         }
         let new = self.agree(None)?.to_string().into_bytes();
-        Ok(Request::script(&LEARN, vec![self.plan.key(POLICY)], vec![new]))
+        Ok(Request::script(&LEARN, vec![self.protocol.key(POLICY)], vec![new]))
     }
 
-    /// The policy alone, for who may run no scripts and so only reads.
+    /// The policy alone, for readers without permission to run scripts.
     pub fn plain_question(&self) -> Request {
-        compact::reading(&self.plan, POLICY)
+        compact::reading(&self.protocol, POLICY)
     }
 
-    /// What came back for it.
-    pub fn answer(&self, reply: Option<Reply>) -> Result<Arc<Plan>, SeenError> {
+    /// The reply to it.
+    pub fn answer(&self, reply: Option<Reply>) -> Result<Arc<Protocol>, SeenError> {
         self.believe(reply).map_err(|error| self.explained(error))
     }
 
-    /// Refusals that are about the key of the policy name it, and tell the way out.
+    /// Errors about the key of the policy name it, with a hint.
     pub fn explained(&self, error: SeenError) -> SeenError {
         let SeenError::Refused { what } = error else { return error };
         let has = |words: &[&str]| words.iter().any(|word| what.contains(word));
@@ -127,13 +132,13 @@ impl Learned {
         } else {
             return SeenError::Refused { what };
         };
-        let key = self.plan.key(POLICY);
+        let key = self.protocol.key(POLICY);
         let key = String::from_utf8_lossy(&key);
         let what = what.split(ANOTHER_TYPE).next().unwrap_or(&what);
         SeenError::Refused { what: format!("the policy's key {key:?}: {what}; {way_out}") }
     }
 
-    fn believe(&self, reply: Option<Reply>) -> Result<Arc<Plan>, SeenError> {
+    fn believe(&self, reply: Option<Reply>) -> Result<Arc<Protocol>, SeenError> {
         let (stored, time) = match reply.unwrap_or(Ok(Value::Nil)) {
             Ok(Value::Array(mut parts)) if parts.len() == 2 => {
                 let time = bytes(POLICY, Ok(parts.pop().unwrap_or(Value::Nil)))?;
@@ -147,14 +152,14 @@ impl Learned {
         let now = Instant::now();
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let before = state.as_ref().and_then(|state| state.time);
-        let plan = Arc::new(Plan { policy, ..self.plan.clone() });
+        let protocol = Arc::new(Protocol { policy, ..self.protocol.clone() });
         let time = time.map(|time| (time, now)).or(before);
         let (is_stored, until) = (stored.is_some(), now + self.fresh);
-        *state = Some(State { plan: plan.clone(), is_stored, until, time });
-        Ok(plan)
+        *state = Some(State { protocol: protocol.clone(), is_stored, until, time });
+        Ok(protocol)
     }
 
-    /// The policy to live by, given the one that is stored.
+    /// The policy to use, given the stored one.
     fn agree(&self, stored: Option<&Policy>) -> Result<Policy, SeenError> {
         match stored {
             Some(stored) => self.asked.agree(stored),
@@ -165,7 +170,8 @@ impl Learned {
         }
     }
 
-    /// What changes the policy, given what `plain_question` told, and what it will be.
+    /// The request that changes the policy, given the reply to `plain_question`, and the new
+    /// policy.
     pub fn changing(
         &self,
         reply: Option<Reply>,
@@ -173,23 +179,22 @@ impl Learned {
     ) -> Result<(Request, Policy), SeenError> {
         let old = bytes(POLICY, reply.unwrap_or(Ok(Value::Nil)))
             .map_err(|error| self.explained(error))?;
-        // What is no policy is replaced by one, which begins with the defaults.
-        let before = old.as_ref().and_then(|text| parse(text).ok()).unwrap_or_default();
+        let before = old.as_deref().map(readable).unwrap_or_default();
         let policy = fields
             .apply(&before)
             .map_err(|error| SeenError::Refused { what: error.to_string() })?;
         let args = vec![old.unwrap_or_default(), policy.to_string().into_bytes()];
-        Ok((Request::script(&CHANGE, vec![self.plan.key(POLICY)], args), policy))
+        Ok((Request::script(&CHANGE, vec![self.protocol.key(POLICY)], args), policy))
     }
 
-    /// Whether that got through. What was learned before is no longer true.
+    /// Whether that succeeded. What was learned before is outdated.
     pub fn changed(&mut self, replies: &[Reply]) -> Result<bool, SeenError> {
         self.asked = PolicyFields::default();
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = None;
         match replies {
             [Ok(Value::Int(done))] => Ok(*done == 1),
-            [Err(why)] => Err(self.explained(refused(POLICY, why))),
-            replies => Err(refused(POLICY, &format!("an unknown answer: {replies:?}"))),
+            [Err(why)] => Err(self.explained(rejected(POLICY, why))),
+            replies => Err(rejected(POLICY, &format!("an unknown answer: {replies:?}"))),
         }
     }
 
@@ -203,6 +208,16 @@ impl Learned {
             None => system_clock()(),
         }
     }
+}
+
+/// The fields that can be read of what may be no policy as a whole: the others are the defaults, and
+/// whoever changes the policy says what they are to be.
+fn readable(text: &[u8]) -> Policy {
+    let text = String::from_utf8_lossy(text);
+    text.split([',', ' ']).fold(Policy::default(), |policy, field| {
+        let fields = field.parse::<PolicyFields>();
+        fields.ok().and_then(|fields| fields.apply(&policy).ok()).unwrap_or(policy)
+    })
 }
 
 fn parse(text: &[u8]) -> Result<Policy, SeenError> {

@@ -1,5 +1,5 @@
-//! Eight threads and eight tasks take ids from each other while replies are cut off all the time:
-//! nobody waits for ever, no id is given twice, and none is lost in silence.
+//! Eight threads and eight tasks compete for ids while replies are lost all the time:
+//! nobody waits forever, no id is given twice, and none is lost silently.
 
 use crate::cluster::{self, Node};
 use crate::proxy::Proxy;
@@ -22,7 +22,7 @@ impl Fate {
         assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
         match answer {
             Ok(given) => _ = self.given.fetch_add(given as u32, SeqCst),
-            Err(SeenError::Away { .. }) => _ = self.unheard.fetch_add(1, SeqCst),
+            Err(SeenError::Unreachable { .. }) => _ = self.unheard.fetch_add(1, SeqCst),
             Err(error) => panic!("{error}"),
         }
     }

@@ -1,4 +1,4 @@
-//! What every store must do, one promise a test.
+//! What every store must do, one guarantee per test.
 
 use crate::stores::{Kind, all};
 use mayhap_seen::{Backend, Explanation, Policy, Seen, SeenError};
@@ -15,7 +15,7 @@ fn thousands_of_candidates_come_back_in_order() {
         for batch in shown.chunks(250) {
             new += store.seen.mark(b"user", batch).unwrap();
         }
-        // At one in a thousand a few are taken for seen; none the other way round.
+        // At 0.1% there are a few false positives, and no false negatives.
         assert!((2985..=3000).contains(&new), "{:?}: {new} new", store.kind);
         let mut candidates = ids(0..5000);
         candidates.reverse();
@@ -34,9 +34,9 @@ fn a_full_list_keeps_the_rate_over_all_slices() {
             .seen
             .mark_many(&ids(0..5000).chunks(1000).map(|c| (&b"user"[..], c)).collect::<Vec<_>>())
             .unwrap();
-        let strangers = ids(100_000..300_000);
-        let unseen = store.seen.unseen(b"user", &strangers).unwrap().len();
-        let rate = (strangers.len() - unseen) as f64 / strangers.len() as f64;
+        let absent_keys = ids(100_000..300_000);
+        let unseen = store.seen.unseen(b"user", &absent_keys).unwrap().len();
+        let rate = (absent_keys.len() - unseen) as f64 / absent_keys.len() as f64;
         // 200 are expected; 70 more would be five standard deviations. Go programs have the
         // rate for each slice.
         let most = if store.kind.is_list() { 0.0058 } else { 0.00135 };
@@ -128,13 +128,13 @@ fn explanations_tell_slice_and_time() {
             Explanation::NotSeen,
             "its slice is dropped"
         );
-        let Explanation::Seen { slice, since, before, chance } =
+        let Explanation::Seen { slice, since, before, false_positive_rate } =
             seen.explain(b"user", b"d").unwrap()
         else {
             panic!("{:?}: d is lost", store.kind)
         };
         assert_eq!((slice, since, before), (2, Some(start + 100), Some(start + 200)));
-        assert!(chance < 0.001);
+        assert!(false_positive_rate < 0.001);
         hands.turn(86_400);
         assert_eq!(seen.explain(b"user", b"h").unwrap(), Explanation::NotSeen, "idle for a day");
     }
@@ -180,7 +180,7 @@ fn lists_move_from_store_to_store() {
     let bytes = here.seen.export(b"user").unwrap().unwrap();
     there.seen.mark(b"user", &["there"]).unwrap();
     there.seen.import(b"user", &bytes).unwrap();
-    there.seen.import(b"user", &bytes).unwrap(); // twice is as good as once
+    there.seen.import(b"user", &bytes).unwrap(); // idempotent
     assert!(there.seen.unseen(b"user", &shown).unwrap().is_empty());
     assert!(there.seen.unseen(b"user", &["there"]).unwrap().is_empty());
     assert_eq!(there.seen.stats_of(b"user").unwrap().unwrap().slices, 4);
@@ -231,7 +231,7 @@ fn what_is_not_ours_is_left_alone() {
             store.seen.mark(owner.as_bytes(), &["a"]).unwrap_err(),
             store.seen.unseen(owner.as_bytes(), &["a"]).unwrap_err(),
         ] {
-            assert!(!matches!(error, SeenError::Away { .. }), "{error}");
+            assert!(!matches!(error, SeenError::Unreachable { .. }), "{error}");
             assert!(
                 error.to_string().contains("prefix") || error.to_string().contains("layout"),
                 "{error}"
@@ -252,7 +252,7 @@ fn a_server_that_is_away_is_an_error_or_fails_open() {
         store.seen.mark(b"user", &["b"]).unwrap_err(),
         store.seen.unseen(b"user", &["a"]).unwrap_err(),
     ] {
-        assert!(matches!(error, SeenError::Away { .. }), "{error}");
+        assert!(matches!(error, SeenError::Unreachable { .. }), "{error}");
     }
     store.seen = store.seen.with_fail_open(true);
     assert_eq!(store.seen.unseen(b"user", &["a", "b"]).unwrap(), [&"a", &"b"]);

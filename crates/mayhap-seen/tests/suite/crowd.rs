@@ -1,4 +1,4 @@
-//! Many at once: whatever the crowd does, no id is lost.
+//! Concurrency: whatever many clients do at once, no id is lost.
 
 use crate::seed::Seed;
 use crate::stores::{KINDS, Kind, Store, is_soak};
@@ -36,7 +36,7 @@ fn crowd(mark: impl Fn(usize, usize) -> u64 + Sync) -> u64 {
     })
 }
 
-/// Each client marks ids of its own, one call an id; all must be new and all must be found.
+/// Each client marks ids of its own, one call per id; all must be new and all must be found.
 fn all_are_kept(kind: Kind, owner: impl Fn(usize, usize) -> String + Sync) {
     let Some(Store { seen, .. }) = &open(kind) else { return };
     let mut shown: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -47,7 +47,7 @@ fn all_are_kept(kind: Kind, owner: impl Fn(usize, usize) -> String + Sync) {
     let new =
         crowd(|client, at| seen.mark(owner(client, at).as_bytes(), &[id(client, at)]).unwrap());
     let all = (CLIENTS * marks()) as u64;
-    // At these rates a few new ids are taken for old ones, of our own records hardly ever one.
+    // At these rates there are a few false positives, hardly ever one in Mayhap's own records.
     let least = all - if kind.is_list() { all / 100 } else { 3 };
     assert!((least..=all).contains(&new), "{kind:?}: {new} of {all} were new");
     for (owner, ids) in &shown {
@@ -94,7 +94,7 @@ fn a_crowd_on_many_owners_loses_nothing() {
     }
 }
 
-/// The control: the same crowd, each reading the list, changing it and writing it back.
+/// The control: the same clients, each reading the list, changing it and writing it back.
 #[test]
 fn read_and_write_back_loses_ids() {
     let policy = roomy("0.0001");
@@ -126,7 +126,7 @@ fn of_a_crowd_that_wants_the_same_each_id_goes_to_one() {
                     for round in 0..20 {
                         let wanted: Vec<String> =
                             (0..10).map(|id| format!("{round}-{id}")).collect();
-                        // Lists of filters compare and set, and nobody comes too late for ever.
+                        // Lists of filters use compare-and-swap, and every client succeeds in the end.
                         let got = match client % 2 {
                             0 => seen.mark_unseen(b"everybody", &wanted).unwrap(),
                             _ => seen.offer(b"everybody", &wanted, 1000).unwrap(),

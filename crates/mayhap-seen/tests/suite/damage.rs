@@ -1,4 +1,4 @@
-//! Files that were cut off or flipped: every call ends, with an error or an answer, never in a panic.
+//! Truncated and corrupted files: every call ends, with an error or an answer, never with a panic.
 
 use crate::policy::ids;
 use mayhap_seen::{Embedded, Seen, SeenError};

@@ -10,7 +10,7 @@ fn open(path: &Path) -> Seen<Embedded> {
     Seen::new(Embedded::open(path).unwrap())
 }
 
-/// A way to lose a file, and what is said about it.
+/// A way to lose a file, and its error.
 type Loss = (fn(&Path), &'static str);
 
 #[test]
@@ -96,9 +96,9 @@ fn victim() {
         }
         assert!(Instant::now() < patience, "a full disk goes unnoticed");
     };
-    assert!(matches!(error, SeenError::Away { .. }), "{error:?}");
+    assert!(matches!(error, SeenError::Unreachable { .. }), "{error:?}");
     assert!(seen.mark(b"user", &["x"]).is_err());
-    // Nobody spins meanwhile: most of this second is slept.
+    // No busy loop meanwhile: most of this second is slept.
     let before = cpu_ticks();
     std::thread::sleep(Duration::from_secs(1));
     assert!(cpu_ticks() - before < 50, "{} ticks of a hundred", cpu_ticks() - before);
@@ -172,7 +172,7 @@ fn who_waits_gets_the_file() {
     assert!(open(&path).unseen(b"user", &names).unwrap().is_empty());
 }
 
-/// Large records lie in chunks: they grow, shrink and go, and none is left behind.
+/// Large records are stored in chunks: they grow, shrink and are deleted, and no chunk is left behind.
 #[test]
 fn records_of_any_size_come_and_go() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What the first release wrote is read for ever. How it was made: testdata/seen/v1/README.md.
+//! What the first release wrote stays readable. How it was made: testdata/seen/v1/README.md.
 
 use crate::stores::Hands;
 use base64::Engine;
@@ -31,8 +31,8 @@ fn look(full: &Seen<Embedded>, window: &Seen<Embedded>) {
     let policy = "slices=5,ids=1000,rate=0.001,idle=never,exact=24,owner=2";
     assert_eq!(full.policy().unwrap().to_string(), policy);
     assert!(full.unseen(b"ada", &articles(0..5000)).unwrap().is_empty());
-    let strangers = full.unseen(b"ada", &articles(5000..8000)).unwrap().len();
-    assert!((2985..3000).contains(&strangers), "{strangers}");
+    let absent_keys = full.unseen(b"ada", &articles(5000..8000)).unwrap().len();
+    assert!((2985..3000).contains(&absent_keys), "{absent_keys}");
     assert!(full.unseen(b"bob", &["a", "b", "c", "d", "e"]).unwrap().is_empty());
     assert!(matches!(full.explain(b"bob", b"d").unwrap(), Explanation::Offered { .. }));
     let stats = full.stats_of(b"ada").unwrap().unwrap();

@@ -55,7 +55,7 @@ fn nothing_of_another_kind_is_touched() {
     let error = seen.mark(b"text", &["a"]).unwrap_err().to_string();
     assert!(error.contains("layout=compact"), "{error}");
     cmd("LPUSH").arg("jobs").arg("a job").exec(&mut go).unwrap();
-    // As Go programs would: what is no filter is passed over and kept.
+    // Like Go programs: what is no filter is skipped and kept.
     assert_eq!(seen.mark(b"jobs", &["a"]).unwrap(), 1);
     let jobs: Vec<String> = cmd("LRANGE").arg("jobs").arg(1).arg(-1).query(&mut go).unwrap();
     assert_eq!(jobs, ["a job"]);
@@ -69,7 +69,7 @@ struct Sets {
     offered: BTreeSet<u16>,
 }
 
-/// Filters of fewer ids would be overfull by ten, and err too often to compare.
+/// Filters of fewer ids would be overfull by ten, with too many false positives to compare.
 const ROOM: u64 = 200;
 
 impl Sets {
@@ -104,8 +104,8 @@ impl Sets {
     }
 }
 
-/// Ids that set many bits. The package walks by the second hash, and some walks are so short that
-/// two or three other ids cover them: a fault of theirs that says nothing about ours.
+/// Ids that set many bits. The package's double hashing has short cycles for some ids, which two or
+/// three other ids cover: a weakness of the package, not of the test's subject.
 fn well_spread(count: usize) -> Vec<String> {
     let bits = |id: &String| {
         let mut filter = mayhap_foreign::kevburnsjr::create(ROOM, 1e-9).unwrap();
@@ -126,15 +126,15 @@ fn lists_live_as_the_algorithm_on_sets_does() {
     let all: Vec<u16> = (0..600).collect();
     let life = vec((0..4u8, vec(0..600u16, 1..160)), 1..30);
     let config = ProptestConfig { cases: if is_soak() { 500 } else { 25 }, ..Default::default() };
-    // The same lives each time: filters may err, only not in these.
+    // Deterministic runs: filters may have false positives, but not in these.
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let outcome = TestRunner::new_with_rng(config, rng).run(&life, |life| {
         let mut sets = Sets::default();
         seen.forget(b"user").unwrap();
-        for (deed, ids) in &life {
+        for (operation, ids) in &life {
             let names = named(ids);
             let cloned = |got: Vec<&String>| got.into_iter().cloned().collect::<Vec<_>>();
-            match deed {
+            match operation {
                 0 => prop_assert_eq!(seen.mark(b"user", &names).unwrap(), sets.mark(ids)),
                 1 => {
                     let want = sets.unseen_once(ids);
@@ -164,7 +164,7 @@ fn lists_live_as_the_algorithm_on_sets_does() {
             }
             let everything = named(&all);
             let got = cloned(seen.unseen(b"user", &everything).unwrap());
-            prop_assert_eq!(got, named(&sets.unseen(&all)), "after {} of {:?}", deed, ids);
+            prop_assert_eq!(got, named(&sets.unseen(&all)), "after {} of {:?}", operation, ids);
         }
         Ok(())
     });

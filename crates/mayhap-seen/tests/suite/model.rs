@@ -1,7 +1,7 @@
-//! An exact model of what an owner has seen, and random lives for all stores beside it.
+//! An exact model of what an owner has seen, compared with all stores in random runs.
 
 use crate::stores::{OURS, Store, is_soak};
-use mayhap_seen::{Deed, List, Policy, Seconds, decode, encode, entry, hash_ids};
+use mayhap_seen::{List, Operation, Policy, Seconds, decode, encode, entry, hash_ids};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,10 +93,10 @@ impl Model {
         unseen
     }
 
-    pub fn offer(&mut self, ids: &[Id], lasting: Seconds, now: Seconds) -> Vec<Id> {
+    pub fn offer(&mut self, ids: &[Id], ttl: Seconds, now: Seconds) -> Vec<Id> {
         let unseen = Model::once(self.unseen(ids, now));
         // An offer of no time is over at once.
-        self.offers.extend(unseen.iter().map(|id| (*id, now + lasting)));
+        self.offers.extend(unseen.iter().map(|id| (*id, now + ttl)));
         unseen
     }
 
@@ -121,14 +121,14 @@ fn life() -> impl Strategy<Value = Vec<Step>> {
         2 => (0..40u64).prop_map(Step::Turn),
         4 => ids().prop_map(Step::Mark),
         2 => ids().prop_map(Step::MarkUnseen),
-        2 => (ids(), 0..30u64).prop_map(|(ids, lasting)| Step::Offer(ids, lasting)),
+        2 => (ids(), 0..30u64).prop_map(|(ids, ttl)| Step::Offer(ids, ttl)),
         1 => Just(Step::Forget),
         1 => Just(Step::MoveHouse),
     ];
     vec(step, 1..60)
 }
 
-/// Rates so low that an error in these tests is an error of ours.
+/// Rates so low that a wrong answer in these tests is a bug.
 const POLICIES: [&str; 5] = [
     "slices=3,ids=5,rate=1e-9,idle=100",
     "slices=1,ids=7,rate=1e-9,idle=20,exact=0",
@@ -151,7 +151,7 @@ const EVERYTHING: [Id; 60] = {
     all
 };
 
-/// One life in a store and in the model: every answer must be the same.
+/// One random run in a store and in the model: every answer must be the same.
 fn live(store: &Store, owner: &[u8], policy: Policy, life: &[Step]) -> Result<(), TestCaseError> {
     let (seen, mut model) = (&store.seen, Model::new(policy));
     let everything = named(&EVERYTHING);
@@ -169,10 +169,10 @@ fn live(store: &Store, owner: &[u8], policy: Policy, life: &[Step]) -> Result<()
                 let want = named(&model.mark_unseen(ids, now));
                 prop_assert_eq!(got, want.iter().collect::<Vec<_>>());
             }
-            Step::Offer(ids, lasting) => {
+            Step::Offer(ids, ttl) => {
                 let names = named(ids);
-                let got = seen.offer(owner, &names, *lasting).unwrap();
-                let want = named(&model.offer(ids, *lasting, now));
+                let got = seen.offer(owner, &names, *ttl).unwrap();
+                let want = named(&model.offer(ids, *ttl, now));
                 prop_assert_eq!(got, want.iter().collect::<Vec<_>>());
             }
             Step::Forget => {
@@ -222,19 +222,19 @@ proptest! {
         let everything = hash_ids(b"owner", &named(&EVERYTHING));
         let (mut now, mut value) = (1_800_000_000, encode(&List::default()));
         for (at, step) in life.iter().enumerate() {
-            let deed = match step {
+            let operation = match step {
                 Step::Turn(seconds) => { now += seconds; None }
-                Step::Mark(ids) => { model.mark(ids, now); Some((Deed::Mark, ids)) }
-                Step::MarkUnseen(ids) => { model.mark_unseen(ids, now); Some((Deed::MarkUnseen, ids)) }
-                Step::Offer(ids, lasting) => {
-                    model.offer(ids, *lasting, now);
-                    Some((Deed::Offer { lasting: *lasting }, ids))
+                Step::Mark(ids) => { model.mark(ids, now); Some((Operation::Mark, ids)) }
+                Step::MarkUnseen(ids) => { model.mark_unseen(ids, now); Some((Operation::MarkUnseen, ids)) }
+                Step::Offer(ids, ttl) => {
+                    model.offer(ids, *ttl, now);
+                    Some((Operation::Offer { ttl: *ttl }, ids))
                 }
                 Step::Forget => { model.forget(); value = encode(&List::default()); None }
                 Step::MoveHouse => None,
             };
-            if let Some((deed, ids)) = deed {
-                value.extend(entry(&deed, &hash_ids(b"owner", &named(ids)), now));
+            if let Some((operation, ids)) = operation {
+                value.extend(entry(&operation, &hash_ids(b"owner", &named(ids)), now));
             }
             let (list, _) = decode(&value, &policy, now).unwrap();
             if at % folded == 0 {
@@ -245,7 +245,7 @@ proptest! {
             for (id, hash) in EVERYTHING.iter().zip(&everything) {
                 prop_assert_eq!(list.contains(*hash), !unseen.contains(id), "id {} after {:?}", id, step);
             }
-            prop_assert!(list.chance() <= policy.rate() * 1.000_001);
+            prop_assert!(list.false_positive_rate() <= policy.rate() * 1.000_001);
         }
     }
 
@@ -260,11 +260,11 @@ proptest! {
     #[test]
     fn no_flip_and_no_cut_goes_unnoticed(ids in vec(any::<u64>(), 1..60), at in any::<prop::sample::Index>(), bit in 0..8u32) {
         let policy = Policy::default();
-        let hashes: Vec<_> = ids.iter().map(|id| mayhap::Hash(*id)).collect();
+        let hashes: Vec<_> = ids.iter().map(|id| mayhap::Hash::from_u64(*id)).collect();
         let mut list = List::default();
-        list.apply(&Deed::Mark, &hashes, &policy, 1000);
+        list.apply(&Operation::Mark, &hashes, &policy, 1000);
         let mut value = encode(&list);
-        value.extend(entry(&Deed::MarkUnseen, &hashes[..1], 1001));
+        value.extend(entry(&Operation::MarkUnseen, &hashes[..1], 1001));
         let mut flipped = value.clone();
         flipped[at.index(value.len())] ^= 1 << bit;
         prop_assert!(decode(&flipped, &policy, 1002).is_err());

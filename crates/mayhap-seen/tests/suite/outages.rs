@@ -1,5 +1,5 @@
-//! Servers that are stopped, slow, busy or cut off: every call ends at its deadline, and nothing
-//! is lost in silence.
+//! Servers that hang, are slow, busy or partitioned: every call ends at its deadline, and nothing
+//! is lost silently.
 
 use crate::cluster::{self, Node};
 use crate::proxy::Proxy;
@@ -19,7 +19,7 @@ fn open(url: &str) -> Seen<Redis> {
     Seen::new(Redis::open(url).unwrap())
 }
 
-/// What a call came to, which must be over in time.
+/// The result of a call, which must end in time.
 fn timely<T>(what: &str, call: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let answer = call();
@@ -29,7 +29,7 @@ fn timely<T>(what: &str, call: impl FnOnce() -> T) -> T {
 
 fn away<T: std::fmt::Debug>(answer: Result<T, SeenError>) -> String {
     match answer {
-        Err(SeenError::Away { what }) => what,
+        Err(SeenError::Unreachable { what }) => what,
         other => panic!("{other:?}"),
     }
 }
@@ -174,7 +174,7 @@ fn a_stopped_node_of_a_cluster_holds_nobody_and_is_named() {
     }
 }
 
-/// The policy is on one node; whoever has learned it once goes on without that node.
+/// The policy is on one node; a client that has read it once continues without that node.
 #[test]
 fn a_stopped_node_that_has_the_policy_takes_its_own_lists_only() {
     let Some(program) = Make::Redis.program() else { return };
@@ -206,7 +206,7 @@ fn a_stopped_node_that_has_the_policy_takes_its_own_lists_only() {
             assert!(runtime.block_on(tasks.unseen(owner, &ids)).unwrap().is_empty());
         }
     }
-    // Who has learned nothing yet needs it.
+    // A client that has not read it yet needs it.
     away(open(&url.replace("=4", "=0.5")).mark(others[0].as_bytes(), &["e"]));
     nodes[with].resume();
     cluster::wait("the node to answer again", || {
@@ -266,7 +266,7 @@ fn the_first_call_has_one_deadline_too() {
                 let start = Instant::now();
                 let answer = call(&open(url));
                 let took = start.elapsed();
-                assert!(matches!(answer, Err(SeenError::Away { .. })), "{name}: {answer:?}");
+                assert!(matches!(answer, Err(SeenError::Unreachable { .. })), "{name}: {answer:?}");
                 assert!(took < Duration::from_millis(2900), "{name} took {took:?}");
             });
         }
@@ -321,7 +321,7 @@ fn cut_off(url: &str, proxy: &Proxy) {
             away(seen.mark(b"u4", &ids));
             cut_after(0);
             away(runtime.block_on(tasks.mark(b"u5", &ids)));
-            // What only asks is asked again.
+            // Reads are repeated.
             seen.mark(b"u6", &ids).unwrap();
             cut_after(0);
             assert!(seen.unseen(b"u6", &ids).unwrap().is_empty(), "{layout}");
@@ -379,7 +379,7 @@ fn fails_open(url: &str) {
 #[test]
 fn what_passes_fails_open() {
     let Some(program) = Make::Redis.program() else { return };
-    // Nobody there.
+    // Connection refused.
     fails_open("redis://127.0.0.1:1?timeout=1");
     fails_open("redis+cluster://127.0.0.1:1,127.0.0.1:2?timeout=1");
     // BUSY.

@@ -1,4 +1,4 @@
-//! A policy is set when a store is made, and changed only by those who say so.
+//! A policy is set when a store is created, and changed only explicitly.
 
 use crate::server::Server;
 use mayhap_redis::redis::cmd;
@@ -39,7 +39,7 @@ fn is_kept(open: &Open<'_>) {
         assert!(seen.unseen(b"user", &all).unwrap().is_empty(), "{policy:?}");
         seen.mark(b"user", &["again"]).unwrap();
     }
-    // Another one is refused by everything, and what differs is named.
+    // Another one is rejected by everything, and the error says what differs.
     let refusals = [
         open(Some("slices=5")).and_then(|seen| seen.mark(b"user", &["x"]).map(drop)),
         open(Some("slices=5")).and_then(|seen| seen.unseen(b"user", &["x"]).map(drop)),
@@ -53,7 +53,7 @@ fn is_kept(open: &Open<'_>) {
         let SeenError::Policy { stored, asked } = error else { panic!("{error:?}") };
         assert_eq!((stored.slices(), asked.slices()), (8, 5));
     }
-    // Field by field, and nothing is forgotten by that.
+    // Field by field, and nothing is dropped by that.
     let mut seen = open(None).unwrap();
     let changed = seen.set_policy(&"rate=0.01 ids=2000".parse().unwrap()).unwrap();
     assert_eq!(changed.to_string(), "slices=8,ids=2000,rate=0.01,idle=120d,exact=24,owner=1");
@@ -154,7 +154,7 @@ fn who_may_only_get_can_read() {
     assert!(reader.mark(b"user", &["b"]).is_err());
 }
 
-/// What else lies where the policy should is named, with the way out.
+/// A foreign value under the policy's key is named, with a hint.
 #[test]
 fn what_is_no_policy_is_named_and_can_be_replaced() {
     let Some(server) = Server::start(&[]) else { return };
@@ -186,6 +186,12 @@ fn what_is_no_policy_is_named_and_can_be_replaced() {
             on_server(&url, Some("ids=7")).unwrap().unseen(b"user", &["a"]).unwrap().is_empty()
         );
     }
+    // One field that is none: the others stay as they are.
+    cmd("SET").arg(key).arg("slices=8,ids=many,idle=120d,colour=red").exec(&mut redis).unwrap();
+    let said = on_server(&url, None).unwrap().policy().unwrap_err().to_string();
+    assert!(said.contains("ids=many"), "{said}");
+    let policy = on_server(&url, None).unwrap().set_policy(&"ids=7".parse().unwrap()).unwrap();
+    assert_eq!(policy, "slices=8,ids=7,idle=120d".parse().unwrap());
     cmd("DEL").arg(key).exec(&mut redis).unwrap();
     cmd("RPUSH").arg(key).arg("x").exec(&mut redis).unwrap();
     let set = |url: &str| on_server(url, None).unwrap().set_policy(&"ids=7".parse().unwrap());

@@ -1,5 +1,4 @@
-//! Between a client and a server: lets everything by, until it is told to cut a reply off or to
-//! be slow.
+//! A proxy between a client and a server, which can drop a reply or delay all.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -43,12 +42,12 @@ impl Proxy {
         Proxy { port, cut, millis }
     }
 
-    /// Let so many replies by; the one after them never arrives, and its connection is closed.
+    /// Pass this many replies; the next one is dropped, and its connection closed.
     pub fn cut_after(&self, replies: i64) {
         self.cut.store(replies, SeqCst);
     }
 
-    /// Let every reply wait so long from now on.
+    /// Delay every reply by this long from now on.
     pub fn slow_down(&self, millis: u64) {
         self.millis.store(millis, SeqCst);
     }

@@ -1,4 +1,4 @@
-//! What somebody must mend stays an error, also where calls fail open.
+//! Configuration errors stay errors, also if calls fail open.
 
 use crate::cluster::{self, Node};
 use crate::server::{Make, Server};
@@ -98,7 +98,7 @@ fn addresses_that_are_wrong_stay_errors() {
         assert!(error.to_string().contains("a replica"), "{error}");
         assert!(matches!(error, SeenError::Refused { .. }), "{error:?}");
     }
-    // A node of a cluster, asked as if it were alone.
+    // A node of a cluster, addressed as a single server.
     let nodes = cluster::bare(&program);
     let alone = Redis::open(&format!("redis://127.0.0.1:{}", nodes[0].port)).unwrap();
     let alone = Seen::new(alone).with_fail_open(true);
@@ -110,7 +110,7 @@ fn addresses_that_are_wrong_stay_errors() {
         errors.iter().all(|error| error.to_string().contains("redis+cluster://")),
         "{errors:?}"
     );
-    // Something that is no server of this kind.
+    // Not a Redis server.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {

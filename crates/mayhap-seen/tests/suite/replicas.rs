@@ -1,4 +1,4 @@
-//! Changes that replicas must have.
+//! Changes that replicas must acknowledge.
 
 use crate::cluster::{self, Node};
 use crate::server::{Make, Server};
@@ -124,7 +124,7 @@ fn acknowledged_marks_survive_their_primary() {
                     let (owner, id) = (format!("user-{thread}-{}", n % 5), format!("id-{n}"));
                     match seen.mark(owner.as_bytes(), &[&id]) {
                         Ok(_) => marked.lock().unwrap().push((owner, id)),
-                        Err(SeenError::Away { .. } | SeenError::Unacknowledged { .. }) => {}
+                        Err(SeenError::Unreachable { .. } | SeenError::Unacknowledged { .. }) => {}
                         Err(error) => panic!("{error}"),
                     }
                 }

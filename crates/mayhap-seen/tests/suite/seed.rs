@@ -1,6 +1,6 @@
-//! The algorithm that Go programs run on lists of filters: read, change, write back. It stands
-//! here as the other side of byte-compatibility, and as a control: it must lose ids where many
-//! write at once, or the crowd in our tests is none.
+//! The algorithm of Go programs on lists of filters: read, change, write back. It is the reference
+//! for byte-compatibility, and a control: it must lose ids under concurrent writes, or our tests
+//! have no contention.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

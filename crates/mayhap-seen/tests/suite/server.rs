@@ -90,13 +90,13 @@ impl Server {
         format!("redis://127.0.0.1:{}/0", self.port)
     }
 
-    /// SIGKILL: no goodbye, no save.
+    /// SIGKILL: no shutdown, no save.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Once more, where it was and with what it left behind.
+    /// Restart it on the same port with its data.
     pub fn restart(&mut self) {
         self.child = spawn(&self.program, self.port, self.dir.path(), &self.args);
         self.wait();

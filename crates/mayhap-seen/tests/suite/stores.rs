@@ -1,4 +1,4 @@
-//! Every store the suite runs over, each with a clock that tests turn.
+//! Every store of the suite, each with a clock that tests set.
 
 use crate::server::{Make, Server};
 use mayhap_seen::redis::{Options as RedisOptions, Redis};
@@ -6,7 +6,7 @@ use mayhap_seen::{Backend, Clock, Embedded, Policy, Seconds, Seen, embedded};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A clock that stands still until it is turned.
+/// A manual clock.
 #[derive(Clone)]
 pub struct Hands(Arc<AtomicU64>);
 
@@ -38,7 +38,7 @@ pub enum Kind {
     ListOnValkey,
 }
 
-/// Those that keep our own records.
+/// Those that store Mayhap's own records.
 pub const OURS: [Kind; 3] = [Kind::Embedded, Kind::Compact, Kind::CompactOnValkey];
 pub const KINDS: [Kind; 5] =
     [Kind::Embedded, Kind::Compact, Kind::List, Kind::CompactOnValkey, Kind::ListOnValkey];

@@ -1,4 +1,4 @@
-//! The async door: the same answers, many tasks on one connection.
+//! The async API: the same answers, many tasks on one connection.
 
 use crate::server::Server;
 use mayhap_seen::SeenError;
@@ -58,7 +58,7 @@ fn a_list_moves_and_a_lost_server_fails_open() {
         assert_eq!(seen.unseen(b"user", &["a", "c"]).await.unwrap(), [&"c"]);
         server.kill();
         let error = seen.unseen(b"user", &["a"]).await.unwrap_err();
-        assert!(matches!(error, SeenError::Away { .. }), "{error}");
+        assert!(matches!(error, SeenError::Unreachable { .. }), "{error}");
         let seen = seen.with_fail_open(true);
         assert_eq!(seen.unseen(b"user", &["a"]).await.unwrap(), [&"a"]);
         assert_eq!(seen.mark(b"user", &["a"]).await.unwrap(), 0);

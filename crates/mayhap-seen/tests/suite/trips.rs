@@ -80,18 +80,18 @@ fn a_first_mark_is_two_scripts() {
 fn records_stay_short_without_trips_for_it() {
     let Some(server) = Server::start(&[]) else { return };
     let mut redis = server.connection();
-    let lasting = Seen::new(Redis::open(&server.url()).unwrap());
+    let ttl = Seen::new(Redis::open(&server.url()).unwrap());
     for page in 0..50 {
         let ids = names(page * 20..page * 20 + 20);
-        lasting.mark(b"lasting", &ids).unwrap();
+        ttl.mark(b"lasting", &ids).unwrap();
         Seen::new(Redis::open(&server.url()).unwrap()).mark(b"fleeting", &ids).unwrap();
     }
     for owner in ["lasting", "fleeting"] {
         let bytes: u64 = cmd("STRLEN").arg(owner).query(&mut redis).unwrap();
-        let short = lasting.export(owner.as_bytes()).unwrap().unwrap().len() as u64;
+        let short = ttl.export(owner.as_bytes()).unwrap().unwrap().len() as u64;
         // Appended alone a thousand ids would be 8 KB and more.
         assert!(bytes < short + 1200, "{owner}: {bytes} bytes, {short} when folded");
-        assert!(lasting.unseen(owner.as_bytes(), &names(0..1000)).unwrap().is_empty());
+        assert!(ttl.unseen(owner.as_bytes(), &names(0..1000)).unwrap().is_empty());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Merging lists, and so importing them, is a union.
 
 use mayhap_seen::{
-    Deed, Embedded, List, Policy, Seconds, Seen, decode, embedded, encode, hash_ids,
+    Embedded, List, Operation, Policy, Seconds, Seen, decode, embedded, encode, hash_ids,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 const OWNER: &[u8] = b"owner";
 const START: Seconds = 1_800_000_000;
 
-/// Rates so low that an error in these tests is an error of ours.
+/// Rates so low that a wrong answer in these tests is a bug.
 const POLICIES: [&str; 4] = [
     "slices=3,ids=5,rate=1e-9,idle=never",
     "slices=2,ids=3,rate=1e-9,idle=never,exact=0",
@@ -21,15 +21,15 @@ const POLICIES: [&str; 4] = [
 type Life = Vec<(Seconds, Option<Seconds>, Vec<u8>)>;
 
 fn life() -> impl Strategy<Value = Life> {
-    let lasting = prop_oneof![3 => Just(None), 1 => (1..99u64).prop_map(Some)];
-    vec((0..9u64, lasting, vec(0..90u8, 1..12)), 0..12)
+    let ttl = prop_oneof![3 => Just(None), 1 => (1..99u64).prop_map(Some)];
+    vec((0..9u64, ttl, vec(0..90u8, 1..12)), 0..12)
 }
 
 fn live(list: &mut List, now: &mut Seconds, life: &Life, policy: &Policy) {
-    for (later, lasting, ids) in life {
+    for (later, ttl, ids) in life {
         *now += later;
-        let deed = lasting.map_or(Deed::Mark, |lasting| Deed::Offer { lasting });
-        list.apply(&deed, &hashes(ids.iter().copied()), policy, *now);
+        let operation = ttl.map_or(Operation::Mark, |ttl| Operation::Offer { ttl });
+        list.apply(&operation, &hashes(ids.iter().copied()), policy, *now);
     }
 }
 

@@ -1,46 +1,46 @@
-//! An exact set in a file, whole from run to run. The layout is in docs/FORMAT.md.
+//! The file of an exact set. The layout is in docs/FORMAT.md.
 
 use super::ExactSet;
-use crate::memory::{Budget, OverBudget};
-use mayhap::format::Notes;
+use crate::budget::{Budget, OverBudget};
+use mayhap::format::Metadata;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use xxhash_rust::xxh3::Xxh3;
 
-/// What every file of an exact set starts with: "MAX" and what text tools mangle first.
+/// The magic bytes of an exact set's file: "MAX" and what text tools mangle first.
 const MAGIC: &[u8; 8] = b"\x89MAX\r\n\x1a\n";
-/// What every filter's file starts with.
+/// The magic bytes of a filter's file.
 const FILTER: &[u8; 8] = b"\x89MAY\r\n\x1a\n";
 const VERSION: u16 = 1;
 const HEADER_BYTES: u64 = 32;
 const CHECKSUM_BYTES: u64 = 16;
 const HASH_BYTES: u64 = 16;
-/// The most bytes of notes.
-const MAX_NOTES: u32 = 1 << 20;
-/// Hashes read, or written, at a time.
+/// Maximum bytes of metadata.
+const MAX_METADATA: u32 = 1 << 20;
+/// Hashes read or written at a time.
 const AT_ONCE: usize = 4096;
 
-/// Notes as they stand in the file.
+/// Metadata as encoded in the file.
 #[derive(Serialize, Deserialize)]
-struct NotesText {
+struct MetadataText {
     created: u64,
     normaliser: String,
     pairs: BTreeMap<String, String>,
 }
 
 impl ExactSet {
-    /// Write the set, with its notes, as [`read_from`](ExactSet::read_from) reads it.
-    pub fn write_to(&self, to: &mut dyn Write, notes: &Notes) -> io::Result<()> {
-        let text = serde_json::to_vec(&NotesText {
-            created: notes.created(),
-            normaliser: notes.normaliser().to_owned(),
-            pairs: notes.pairs().map(|(name, value)| (name.into(), value.into())).collect(),
+    /// Write the set with its metadata, as [`read_from`](ExactSet::read_from) reads it.
+    pub fn write_to(&self, to: &mut dyn Write, metadata: &Metadata) -> io::Result<()> {
+        let text = serde_json::to_vec(&MetadataText {
+            created: metadata.created(),
+            normaliser: metadata.normalizer().to_owned(),
+            pairs: metadata.pairs().map(|(name, value)| (name.into(), value.into())).collect(),
         })?;
         let too_long = || io::Error::new(io::ErrorKind::InvalidInput, "notes of more than 1 MiB");
-        let text_bytes = u32::try_from(text.len()).ok().filter(|bytes| *bytes <= MAX_NOTES);
-        let mut out = Summed { inner: to, sum: Xxh3::new() };
+        let text_bytes = u32::try_from(text.len()).ok().filter(|bytes| *bytes <= MAX_METADATA);
+        let mut out = Checksummed { inner: to, sum: Xxh3::new() };
         out.write_all(MAGIC)?;
         out.write_all(&VERSION.to_le_bytes())?;
         out.write_all(&0u16.to_le_bytes())?;
@@ -61,20 +61,20 @@ impl ExactSet {
         out.inner.write_all(&sum.to_le_bytes())
     }
 
-    /// Read a set and its notes from the start of a file, every byte checked.
-    pub fn read_from(file: &File, budget: Budget) -> Result<(ExactSet, Notes), ExactError> {
+    /// Read a set and its metadata from the start of a file, every byte verified.
+    pub fn read_from(file: &File, budget: Budget) -> Result<(ExactSet, Metadata), ExactError> {
         let file_bytes = file.metadata()?.len();
         ExactSet::read_bytes(BufReader::with_capacity(1 << 20, file), file_bytes, budget)
     }
 
-    /// Read a set and its notes from as many bytes, every one checked. No memory is taken for more
-    /// hashes than there are bytes.
+    /// Read a set and its metadata from this many bytes, every one verified. No memory is allocated
+    /// for more hashes than there are bytes.
     pub fn read_bytes(
         from: impl Read,
         file_bytes: u64,
         budget: Budget,
-    ) -> Result<(ExactSet, Notes), ExactError> {
-        let mut from = Summed { inner: from, sum: Xxh3::new() };
+    ) -> Result<(ExactSet, Metadata), ExactError> {
+        let mut from = Checksummed { inner: from, sum: Xxh3::new() };
         let mut magic = Vec::new();
         (&mut from).take(MAGIC.len() as u64).read_to_end(&mut magic)?;
         match magic.as_slice() {
@@ -95,7 +95,7 @@ impl ExactSet {
         let need = u128::from(keys) * u128::from(HASH_BYTES)
             + u128::from(HEADER_BYTES + CHECKSUM_BYTES)
             + u128::from(text_bytes);
-        if text_bytes > MAX_NOTES || reserved != 0 {
+        if text_bytes > MAX_METADATA || reserved != 0 {
             return Err(ExactError::Damaged { what: "its header is not one" });
         }
         if need != u128::from(file_bytes) {
@@ -111,12 +111,12 @@ impl ExactSet {
         if u128::from_le_bytes(sum) != want {
             return Err(ExactError::Damaged { what: "its checksum does not fit" });
         }
-        let notes =
-            notes_of(&text).ok_or(ExactError::Damaged { what: "its notes are not ones" })?;
-        Ok((set, notes))
+        let metadata =
+            metadata_of(&text).ok_or(ExactError::Damaged { what: "its notes are not ones" })?;
+        Ok((set, metadata))
     }
 
-    /// Whether a file that starts so is meant to be an exact set.
+    /// Whether a file with this start is meant to be an exact set.
     pub fn is_start_of_file(start: &[u8]) -> bool {
         start.starts_with(MAGIC)
     }
@@ -143,13 +143,16 @@ fn read_hashes(from: &mut impl Read, keys: u64) -> Result<ExactSet, ExactError> 
     Ok(set)
 }
 
-fn notes_of(text: &[u8]) -> Option<Notes> {
-    let text: NotesText = serde_json::from_slice(text).ok()?;
-    let notes = Notes::new().with_created(text.created).with_normaliser(text.normaliser).ok()?;
-    text.pairs.into_iter().try_fold(notes, |notes, (name, value)| notes.with(name, value).ok())
+fn metadata_of(text: &[u8]) -> Option<Metadata> {
+    let text: MetadataText = serde_json::from_slice(text).ok()?;
+    let metadata =
+        Metadata::new().with_created(text.created).with_normalizer(text.normaliser).ok()?;
+    text.pairs
+        .into_iter()
+        .try_fold(metadata, |metadata, (name, value)| metadata.with(name, value).ok())
 }
 
-/// The bytes of a number; zeros where there are too few, which lengths rule out.
+/// The bytes of a number; zeros if there are too few, which the length check rules out.
 fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     bytes.get(at..at + N).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; N])
 }
@@ -161,13 +164,13 @@ fn cut_off(error: io::Error) -> ExactError {
     }
 }
 
-/// What goes through, summed up.
-struct Summed<T> {
+/// A reader or writer that updates a checksum.
+struct Checksummed<T> {
     inner: T,
     sum: Xxh3,
 }
 
-impl<T: Write> Write for Summed<T> {
+impl<T: Write> Write for Checksummed<T> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(bytes)?;
         self.sum.update(&bytes[..written]);
@@ -179,7 +182,7 @@ impl<T: Write> Write for Summed<T> {
     }
 }
 
-impl<T: Read> Read for Summed<T> {
+impl<T: Read> Read for Checksummed<T> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(bytes)?;
         self.sum.update(&bytes[..read]);
@@ -187,7 +190,7 @@ impl<T: Read> Read for Summed<T> {
     }
 }
 
-/// Why a file is not an exact set that can be read.
+/// Why a file cannot be read as an exact set.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExactError {
@@ -197,7 +200,7 @@ pub enum ExactError {
     /// It is a filter.
     #[error("it is a filter, not a set of exact hashes")]
     Filter,
-    /// It is something else.
+    /// It is another kind of file.
     #[error("not a set of exact hashes: it starts with \"{}\"", start.escape_ascii())]
     NotOne {
         /// Its first bytes.
@@ -214,12 +217,12 @@ pub enum ExactError {
     /// Shorter or longer than it says.
     #[error("damaged: {need} bytes by its header, {have} in the file")]
     Length {
-        /// The bytes there should be.
+        /// The expected length in bytes.
         need: u128,
-        /// The bytes there are.
+        /// The actual length in bytes.
         have: u64,
     },
-    /// Bytes that are not what was written.
+    /// The checksum does not match, or a field is invalid.
     #[error("damaged: {what}")]
     Damaged {
         /// What is wrong.
@@ -250,19 +253,19 @@ mod tests {
         Ok(file)
     }
 
-    fn read(bytes: &[u8]) -> Result<(ExactSet, Notes), ExactError> {
+    fn read(bytes: &[u8]) -> Result<(ExactSet, Metadata), ExactError> {
         ExactSet::read_from(&written(bytes)?, Budget::of_bytes(1 << 30))
     }
 
     #[test]
     fn what_is_written_is_read() {
-        let notes = Notes::new().with_created(7).with_normaliser("url").unwrap();
-        let notes = notes.with("mayhap.keys", "hex").unwrap();
+        let metadata = Metadata::new().with_created(7).with_normalizer("url").unwrap();
+        let metadata = metadata.with("mayhap.keys", "hex").unwrap();
         for keys in [0, 1, 1_000, 10_000] {
             let (set, mut bytes) = (set_of(keys), Vec::new());
-            set.write_to(&mut bytes, &notes).unwrap();
+            set.write_to(&mut bytes, &metadata).unwrap();
             let (back, noted) = read(&bytes).unwrap();
-            assert_eq!(noted, notes);
+            assert_eq!(noted, metadata);
             assert_eq!(back.keys(), set.keys());
             assert!(set.iter().all(|hash| back.contains(hash)));
         }
@@ -271,7 +274,7 @@ mod tests {
     #[test]
     fn every_flipped_bit_and_every_wrong_length_is_noticed() {
         let mut bytes = Vec::new();
-        set_of(20).write_to(&mut bytes, &Notes::new()).unwrap();
+        set_of(20).write_to(&mut bytes, &Metadata::new()).unwrap();
         for bit in 0..bytes.len() * 8 {
             bytes[bit / 8] ^= 1 << (bit % 8);
             assert!(read(&bytes).is_err(), "bit {bit}");
@@ -292,7 +295,7 @@ mod tests {
         bytes.extend_from_slice(&[0; 24]);
         assert!(matches!(read(&bytes), Err(ExactError::Length { .. })));
         let mut set = Vec::new();
-        set_of(1_000).write_to(&mut set, &Notes::new()).unwrap();
+        set_of(1_000).write_to(&mut set, &Metadata::new()).unwrap();
         let few = Budget::of_bytes(1_000);
         let refused = ExactSet::read_from(&written(&set).unwrap(), few);
         assert!(matches!(refused, Err(ExactError::Memory(_))));

@@ -1,31 +1,32 @@
 //! The hashes of a block's keys.
 
-use super::{Collecting, KeyBytes, Task};
-use mayhap::{Hash, Native, Scheme};
+use super::{CollectKeys, KeyBuffer, Task};
+use mayhap::Hash;
+use mayhap::scheme::{Native, Scheme};
 use std::ops::Deref;
 
-/// One hash a key, in order, once the block is done.
+/// One hash per key, in order, once the block is done.
 ///
-/// Under a secret keys are kept until then and hashed several side by side, which is worth the
-/// copy: one keyed hash waits for itself most of the time. Seeded ones are hashed as they come.
+/// With a secret, keys are collected until then and hashed in SIMD lanes, which is worth the copy:
+/// a single keyed hash is latency-bound. Seeded hashes are computed as keys come.
 #[derive(Clone, Debug, Default)]
 pub struct Hashes {
     done: Vec<Hash>,
-    waiting: KeyBytes,
+    waiting: KeyBuffer,
 }
 
 impl Hashes {
     /// A new block begins.
     pub fn begin(&mut self) {
         self.done.clear();
-        Collecting.begin(&mut self.waiting);
+        CollectKeys.begin(&mut self.waiting);
     }
 
     /// The next key of the block.
     #[inline]
     pub fn key(&mut self, scheme: &Native, key: &[u8]) {
         if scheme.is_keyed() {
-            Collecting.key(&mut self.waiting, key);
+            CollectKeys.key(&mut self.waiting, key);
         } else {
             self.done.push(scheme.hash_bytes(key));
         }
@@ -50,9 +51,9 @@ impl Deref for Hashes {
 
 /// Keeps the hash of each key.
 #[derive(Clone, Copy, Debug)]
-pub struct Hashing(pub Native);
+pub struct HashKeys(pub Native);
 
-impl Task for Hashing {
+impl Task for HashKeys {
     type Out = Hashes;
 
     fn begin(&self, out: &mut Hashes) {
@@ -78,7 +79,7 @@ mod tests {
     fn block_after_block_every_key_has_its_hash() {
         let keys: Vec<String> = (0..21).map(|i| "k".repeat(i)).collect();
         for scheme in [Native::seeded(7), Native::keyed(Secret::from_bytes([7; 16]))] {
-            let task = Hashing(scheme);
+            let task = HashKeys(scheme);
             let mut out = Hashes::default();
             for block in [&keys[..], &keys[3..5], &[]] {
                 task.begin(&mut out);

@@ -1,23 +1,22 @@
 //! What is kept of a key once its block is read.
 
-/// What is done with the keys of a block, on whichever thread has it.
+/// What is done with the keys of a block, on the thread that has it.
 ///
-/// The output is made once and used for many blocks, so that its memory is, too.
+/// The output is created once and reused for many blocks, with its memory.
 pub trait Task: Sync {
     /// What is kept of a block.
     type Out: Default + Send;
 
-    /// Whether it looks at keys at all. One that does not has its records counted, and nothing
-    /// else of them is known.
+    /// Whether it looks at keys at all. If not, records are only counted.
     const WANTS_KEYS: bool = true;
 
-    /// A new block begins: forget the one before.
+    /// A new block begins: discard the previous one.
     fn begin(&self, out: &mut Self::Out);
 
-    /// The next key. It is called once for each record, in order.
+    /// The next key. Called once per record, in order.
     fn key(&self, out: &mut Self::Out, key: &[u8]);
 
-    /// The block is done: the moment to ask a filter for all of its keys at once.
+    /// The block is done: the time to look up all of its keys at once.
     fn end(&self, _out: &mut Self::Out) {}
 }
 
@@ -44,31 +43,42 @@ impl<A: Task, B: Task> Task for (A, B) {
 
 /// Keeps the bytes of each key.
 #[derive(Clone, Copy, Debug)]
-pub struct Collecting;
+pub struct CollectKeys;
 
-impl Task for Collecting {
-    type Out = KeyBytes;
+impl Task for CollectKeys {
+    type Out = KeyBuffer;
 
-    fn begin(&self, out: &mut KeyBytes) {
-        out.bytes.clear();
-        out.ends.clear();
+    fn begin(&self, out: &mut KeyBuffer) {
+        out.clear();
     }
 
-    fn key(&self, out: &mut KeyBytes, key: &[u8]) {
-        out.bytes.extend_from_slice(key);
-        out.ends.push(out.bytes.len());
+    fn key(&self, out: &mut KeyBuffer, key: &[u8]) {
+        out.push(key);
     }
 }
 
-/// The bytes of many keys, one after another.
+/// The bytes of many keys, concatenated.
 #[derive(Clone, Debug, Default)]
-pub struct KeyBytes {
+pub struct KeyBuffer {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl KeyBytes {
-    /// How many keys there are.
+impl KeyBuffer {
+    /// Forget all keys, and keep the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// Append a key.
+    #[inline]
+    pub fn push(&mut self, key: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// The number of keys.
     pub fn keys(&self) -> usize {
         self.ends.len()
     }

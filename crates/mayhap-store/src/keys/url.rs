@@ -1,12 +1,12 @@
-//! URLs that name one page become one key.
+//! Normalisation of URLs.
 
 use url::Url;
 
 /// Query parameters that say where a visitor came from, not which page it is: `url-loose` drops
-/// them, and everything that begins with `utm_`. Letters count alike in both cases.
+/// them, and everything that begins with `utm_`. Case is ignored.
 ///
 /// The list belongs to the frozen meaning of the name `url-loose`.
-pub const TRACKING: [&str; 34] = [
+pub const TRACKING_PARAMS: [&str; 34] = [
     "__hsfp",
     "__hssc",
     "__hstc",
@@ -43,7 +43,7 @@ pub const TRACKING: [&str; 34] = [
     "ysclid",
 ];
 
-/// The URL as the standard writes it, without its fragment.
+/// The URL in the standard's form, without its fragment.
 pub(super) fn strict(key: &[u8], normal: &mut Vec<u8>) -> Option<()> {
     let mut url = Url::parse(str::from_utf8(key).ok()?).ok()?;
     url.set_fragment(None);
@@ -51,7 +51,7 @@ pub(super) fn strict(key: &[u8], normal: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Host, path and query, without what does not tell pages apart.
+/// Host, path and query, without what does not distinguish pages.
 pub(super) fn loose(key: &[u8], normal: &mut Vec<u8>) -> Option<()> {
     let url = parse_any(str::from_utf8(key).ok()?.trim())?;
     let host = url.host_str()?;
@@ -64,12 +64,12 @@ pub(super) fn loose(key: &[u8], normal: &mut Vec<u8>) -> Option<()> {
         normal.push(b'@');
     }
     let mut host = host;
-    // What is left of www.com would be no host.
+    // The rest of www.com would be no host.
     while let Some(bare) = host.strip_prefix("www.").filter(|bare| bare.contains('.')) {
         host = bare;
     }
     normal.extend_from_slice(host.as_bytes());
-    // Without a scheme nobody could tell whose port 80 and 443 are, so they are everybody's.
+    // Without a scheme the default ports of both are dropped.
     if let Some(port) = url.port().filter(|port| ![80, 443].contains(port)) {
         normal.push(b':');
         normal.extend_from_slice(port.to_string().as_bytes());
@@ -102,7 +102,7 @@ fn parse_any(text: &str) -> Option<Url> {
     is_host.then(|| Url::parse(&format!("http://{text}")).ok()).flatten()
 }
 
-/// The parameters that tell pages apart, sorted by name; those of one name stay in order.
+/// The parameters that distinguish pages, sorted by name; equal names stay in order.
 fn sorted(query: &str) -> Vec<&str> {
     let name = |pair: &&str| pair.split('=').next().unwrap_or_default().to_owned();
     let pairs = query.split('&').filter(|pair| !pair.is_empty() && !is_tracking(&name(pair)));
@@ -113,5 +113,5 @@ fn sorted(query: &str) -> Vec<&str> {
 
 fn is_tracking(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    name.starts_with("utm_") || TRACKING.binary_search(&name.as_str()).is_ok()
+    name.starts_with("utm_") || TRACKING_PARAMS.binary_search(&name.as_str()).is_ok()
 }

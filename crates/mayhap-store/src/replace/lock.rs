@@ -1,6 +1,6 @@
 //! One writer at a time.
 
-use super::{Over, ReplaceError, follow, put};
+use super::{Overwrite, ReplaceError, follow, replace_with};
 use crate::map::{self, MapError, Mapped};
 use std::fmt;
 use std::fs::{File, TryLockError};
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The right to replace a file, held by one at a time.
+/// An exclusive lock for replacing a file.
 ///
-/// The lock is on the file itself, so nothing is left lying about. A file that is replaced takes
-/// its lock with it; therefore the new file is locked before it gets the name, and whoever waited
-/// for the old one notices that it has lost its name, and asks again. Readers do not lock: they
-/// find the old file or the new one.
+/// The lock is on the file itself, so no lock files are left behind. A replaced file takes its lock
+/// with it; therefore the new file is locked before it gets the name, and a process that waited for
+/// the old one notices that the file was renamed away, and tries again. Readers do not lock: they
+/// see the old file or the new one.
 ///
-/// The lock ends with the value, or with the process.
+/// The lock ends when the value is dropped, or with the process.
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
@@ -24,7 +24,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Lock a file that is there, waiting for at most so long if another writer has it.
+    /// Lock an existing file, waiting at most this long if another writer has it.
     pub fn acquire(path: &Path, patience: Duration) -> Result<Lock, LockError> {
         let path = follow(path).map_err(|_| LockError::Open {
             path: path.to_owned(),
@@ -35,7 +35,7 @@ impl Lock {
             let file = open_regular(&path)
                 .map_err(|error| LockError::Open { path: path.clone(), error })?;
             match file.try_lock() {
-                // The one before may have replaced it while we opened it.
+                // The previous writer may have replaced it while we opened it.
                 Ok(()) if has_name(&file, &path) => return Ok(Lock { path, file }),
                 Ok(()) => continue,
                 Err(TryLockError::WouldBlock) => {}
@@ -49,32 +49,24 @@ impl Lock {
         }
     }
 
-    /// Make a file that is not there yet, and hold its lock from the first moment.
+    /// Create a file that does not exist yet, locked from the first moment.
     pub fn create(
         path: &Path,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Lock, ReplaceError> {
         let path = follow(path)?;
-        let file = put(&path, Over::Nothing, write, File::lock)?;
+        let file = replace_with(&path, Overwrite::Nothing, write, File::lock)?;
         Ok(Lock { path, file })
     }
 
-    /// Replace the file, and go on holding the lock.
+    /// Replace the file, and go on holding the lock. What is there may be anything for whoever has
+    /// read it as another program's filter; see [`Overwrite`].
     pub fn replace(
         &mut self,
+        over: Overwrite,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), ReplaceError> {
-        self.file = put(&self.path, Over::Filters, write, File::lock)?;
-        Ok(())
-    }
-
-    /// Replace the file whatever is in it, and go on holding the lock: for whoever has read it as
-    /// another program's filter.
-    pub fn replace_foreign(
-        &mut self,
-        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<(), ReplaceError> {
-        self.file = put(&self.path, Over::Anything, write, File::lock)?;
+        self.file = replace_with(&self.path, over, write, File::lock)?;
         Ok(())
     }
 
@@ -88,13 +80,13 @@ impl Lock {
         map::locked(self)
     }
 
-    /// Its name, all links followed.
+    /// Its path, all links followed.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Why there is no lock.
+/// Why the lock was not acquired.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
@@ -103,22 +95,22 @@ pub enum LockError {
     Open {
         /// Which file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
     /// Another writer has it.
-    #[error("{} is being written by {}", path.display(), Holder(*holder))]
+    #[error("{} is being written by {}", path.display(), LockHolder(*holder))]
     Held {
         /// Which file.
         path: PathBuf,
-        /// The other's process id, where the system says.
+        /// The other process's id, if known.
         holder: Option<u32>,
     },
 }
 
-struct Holder(Option<u32>);
+struct LockHolder(Option<u32>);
 
-impl fmt::Display for Holder {
+impl fmt::Display for LockHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(pid) => write!(f, "process {pid}"),
@@ -127,7 +119,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Open a file to read it. What is none is refused: a pipe would keep us waiting.
+/// Open a regular file for reading. Others are rejected: a pipe would block.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let data = path.metadata()?;
     if data.is_dir() {
@@ -139,7 +131,7 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Whether the open file still is the one of this name.
+/// Whether the open file is still the one of this path.
 #[cfg(unix)]
 fn has_name(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -154,7 +146,7 @@ fn has_name(_: &File, path: &Path) -> bool {
     path.exists()
 }
 
-/// Who holds the lock on a file: Linux keeps a list.
+/// Which process holds the lock: Linux has a list.
 #[cfg(target_os = "linux")]
 fn holder_of(file: &File) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;
@@ -167,8 +159,8 @@ fn holder_of(_: &File) -> Option<u32> {
     None
 }
 
-/// Lines are `1: FLOCK  ADVISORY  WRITE 4711 fe:01:131074 0 EOF`. Devices are left out of it:
-/// some file systems give two numbers for one.
+/// Lines are `1: FLOCK  ADVISORY  WRITE 4711 fe:01:131074 0 EOF`. Device numbers are not compared:
+/// some file systems have two for one file.
 #[cfg(target_os = "linux")]
 fn holder_in(locks: &str, inode: u64) -> Option<u32> {
     locks.lines().find_map(|line| {

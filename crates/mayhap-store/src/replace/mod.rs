@@ -1,9 +1,9 @@
-//! Whole files out: a file is replaced at once or not at all, by one writer at a time.
+//! Atomic replacement of files, by one writer at a time.
 //!
-//! What is written goes to a temporary file beside the old one, is synced, and takes the old
-//! one's name in one step; then the directory is synced. Whoever opens the name finds the old
-//! file or the new one, whole, at any moment and after any crash. A failed write, of a full disk
-//! for one, leaves the old file as it was and the temporary one removed.
+//! The new content goes to a temporary file beside the old one, is synced, and renamed over the old
+//! name; then the directory is synced. Whoever opens the name finds the old file or the new one,
+//! complete, at any moment and after any crash. A failed write, for example on a full disk, leaves
+//! the old file as it was and removes the temporary one.
 
 mod lock;
 mod pending;
@@ -20,36 +20,36 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What may be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Over {
-    /// Nothing: the name must be free.
+pub enum Overwrite {
+    /// Nothing: the path must not exist.
     Nothing,
-    /// Filters of ours, and empty files.
+    /// Mayhap filters, and empty files.
     Filters,
-    /// Any file but those that hold other things than a filter: sorted tables, Parquet and RDB
-    /// files, archives, databases. Whoever means to replace one removes it first.
+    /// Any file but those that hold more than a filter: sorted tables, Parquet and RDB files,
+    /// archives, databases. To replace one, remove it first.
     Anything,
 }
 
-/// Replace the file of this name by what `write` writes, whole or not at all.
+/// Replace the file at this path by what `write` writes, atomically.
 ///
-/// A symbolic link is followed, and the file it points to replaced. The new file has the old
-/// one's mode and, where the system allows, owner. Where the name is that of a pipe or a device
-/// (`/dev/stdout`), it is written to as it is: such a thing must not be replaced by a file.
+/// A symbolic link is followed, and the file it points to replaced. The new file has the old one's
+/// mode and, where the system allows it, owner. A pipe or device (`/dev/stdout`) is written to
+/// directly: it must not be replaced by a file.
 pub fn file(
     path: &Path,
-    over: Over,
+    over: Overwrite,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), ReplaceError> {
     let followed = follow(path)?;
     if let Some(mut special) = special_file(path)? {
-        let trouble = |error| ReplaceError::Write { path: path.to_owned(), error };
-        return write(&mut special).and_then(|()| special.flush()).map_err(trouble);
+        let io_error = |error| ReplaceError::Write { path: path.to_owned(), error };
+        return write(&mut special).and_then(|()| special.flush()).map_err(io_error);
     }
-    put(&followed, over, write, |_| Ok(())).map(drop)
+    replace_with(&followed, over, write, |_| Ok(())).map(drop)
 }
 
-/// Fails where [`file()`] would, because of what is there: to be asked before long work.
-pub fn check(path: &Path, over: Over) -> Result<(), ReplaceError> {
+/// Fails where [`file()`] would because of what is there: to check before long work.
+pub fn check(path: &Path, over: Overwrite) -> Result<(), ReplaceError> {
     let followed = follow(path)?;
     if let Some(old) = metadata(path)? {
         if old.is_dir() {
@@ -69,33 +69,33 @@ pub fn check(path: &Path, over: Over) -> Result<(), ReplaceError> {
     }
 }
 
-/// The new file under the name of the old. `ready` sees it before it has the name: a lock taken
-/// there belongs to the open file, which the copy that is returned shares.
-fn put(
+/// Write the new file and rename it. `ready` sees it before it has the name: a lock taken there
+/// belongs to the open file, which the returned handle shares.
+fn replace_with(
     path: &Path,
-    over: Over,
+    over: Overwrite,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ready: impl FnOnce(&File) -> io::Result<()>,
 ) -> Result<File, ReplaceError> {
     let mut pending = Pending::at(path.to_owned(), over)?;
-    let trouble = |error| ReplaceError::Write { path: path.to_owned(), error };
-    write(&mut pending).map_err(trouble)?;
-    let file = pending.file().try_clone().map_err(trouble)?;
+    let io_error = |error| ReplaceError::Write { path: path.to_owned(), error };
+    write(&mut pending).map_err(io_error)?;
+    let file = pending.file().try_clone().map_err(io_error)?;
     let finished = pending.finish()?;
-    ready(&file).map_err(trouble)?;
+    ready(&file).map_err(io_error)?;
     finished.commit()?;
     Ok(file)
 }
 
-/// Mode and owner of the file that is replaced.
-fn take_over(file: &File, old: &Metadata) -> io::Result<()> {
+/// Copy mode and owner of the replaced file.
+fn copy_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
         let same =
             file.metadata().is_ok_and(|new| (new.uid(), new.gid()) == (old.uid(), old.gid()));
         if !same {
-            // Only a superuser may give files away. Whoever is none keeps the new one.
+            // Only a superuser may change the owner. Others keep the new file.
             let owner = rustix::fs::Uid::from_raw(old.uid());
             let group = rustix::fs::Gid::from_raw(old.gid());
             _ = rustix::fs::fchown(file, Some(owner), Some(group));
@@ -104,12 +104,12 @@ fn take_over(file: &File, old: &Metadata) -> io::Result<()> {
     file.set_permissions(old.permissions())
 }
 
-/// A directory that is open before anything is written, so that nothing can fail for want of
-/// permission once the new file has its name.
+/// A directory that is opened before anything is written, so that missing permissions cannot fail
+/// after the rename.
 ///
-/// Syncing it makes the new name outlast a power cut. A directory that may be written to but not
-/// read (mode 0300) cannot be opened, and not every system syncs directories; the new file has
-/// its name all the same, and the file itself is synced in any case.
+/// Syncing it makes the rename durable. A directory that is writable but not readable (mode 0300)
+/// cannot be opened, and not every system syncs directories; the new file has its name all the
+/// same, and the file itself is synced in any case.
 #[derive(Debug)]
 struct Folder(Option<File>);
 
@@ -133,15 +133,15 @@ impl Folder {
     }
 }
 
-fn may_replace(path: &Path, over: Over) -> Result<(), ReplaceError> {
+fn may_replace(path: &Path, over: Overwrite) -> Result<(), ReplaceError> {
     match over {
-        Over::Nothing => Err(ReplaceError::Exists { path: path.to_owned() }),
-        Over::Anything => match magic::of_data_file(path) {
+        Overwrite::Nothing => Err(ReplaceError::Exists { path: path.to_owned() }),
+        Overwrite::Anything => match magic::of_data_file(path) {
             Ok(None) => Ok(()),
             Ok(Some(what)) => Err(ReplaceError::Data { path: path.to_owned(), what }),
             Err(error) => Err(ReplaceError::Write { path: path.to_owned(), error }),
         },
-        Over::Filters => {
+        Overwrite::Filters => {
             let mut start = Vec::new();
             File::open(path)
                 .and_then(|file| file.take(8).read_to_end(&mut start))
@@ -154,7 +154,7 @@ fn may_replace(path: &Path, over: Over) -> Result<(), ReplaceError> {
     }
 }
 
-/// What is there under a name; nothing is no error.
+/// What a path is; a missing file is no error.
 fn metadata(path: &Path) -> Result<Option<Metadata>, ReplaceError> {
     match fs::metadata(path) {
         Ok(data) => Ok(Some(data)),
@@ -167,15 +167,15 @@ fn metadata(path: &Path) -> Result<Option<Metadata>, ReplaceError> {
 /// replaced. `None` where the name is free or that of a regular file. Links are followed by the
 /// system: those of `/proc/self/fd` to a pipe name no path.
 ///
-/// A named pipe is waited for until somebody reads it, or until [`stop_waiting`].
+/// Waits for a reader of a named pipe, or until [`stop_waiting`].
 pub fn special_file(path: &Path) -> Result<Option<File>, ReplaceError> {
-    let trouble = |error| ReplaceError::Write { path: path.to_owned(), error };
+    let io_error = |error| ReplaceError::Write { path: path.to_owned(), error };
     match metadata(path)? {
         Some(data) if data.is_dir() => Err(ReplaceError::Directory { path: path.to_owned() }),
         #[cfg(unix)]
         Some(data) if std::os::unix::fs::FileTypeExt::is_fifo(&data.file_type()) => {
             while !STOP_WAITING.load(Relaxed) {
-                if let Some(pipe) = open_pipe(path).map_err(trouble)? {
+                if let Some(pipe) = open_pipe(path).map_err(io_error)? {
                     return Ok(Some(pipe));
                 }
                 std::thread::sleep(PATIENCE);
@@ -183,13 +183,13 @@ pub fn special_file(path: &Path) -> Result<Option<File>, ReplaceError> {
             Err(ReplaceError::Cancelled)
         }
         Some(data) if !data.is_file() => {
-            File::options().write(true).open(path).map(Some).map_err(trouble)
+            File::options().write(true).open(path).map(Some).map_err(io_error)
         }
         _ => Ok(None),
     }
 }
 
-/// How often a pipe that nobody reads is looked at.
+/// How often a pipe without a reader is polled.
 #[cfg(unix)]
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(50);
 
@@ -202,8 +202,47 @@ pub fn stop_waiting() {
     STOP_WAITING.store(true, Relaxed);
 }
 
-/// A named pipe opened for writing; `None` where nobody reads it yet. To wait for that in the
-/// system could not be told to stop.
+/// A pipe opened once more, so that a write which finds it full returns with
+/// [`WouldBlock`](io::ErrorKind::WouldBlock) instead of waiting for its reader, which could not be told
+/// to stop. It has flags of its own: whoever else writes to the pipe still waits. `None` where the file
+/// is no pipe, or the system does not open it again.
+pub fn impatient_pipe(file: &File) -> Option<File> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd;
+        use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+        if !file.metadata().ok()?.file_type().is_fifo() {
+            return None;
+        }
+        let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        File::options().write(true).custom_flags(flags).open(path).ok()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        _ = file;
+        None
+    }
+}
+
+/// Wait until a pipe takes more bytes or has lost its reader, but no longer than a twentieth of a
+/// second.
+pub fn wait_to_write(pipe: &File) {
+    #[cfg(unix)]
+    {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let patience = Timespec { tv_sec: 0, tv_nsec: PATIENCE.subsec_nanos().into() };
+        // A failure is found out by the next write.
+        _ = poll(&mut [PollFd::new(pipe, PollFlags::OUT)], Some(&patience));
+    }
+    #[cfg(not(unix))]
+    {
+        _ = pipe;
+    }
+}
+
+/// A named pipe opened for writing; `None` while it has no reader. A blocking open could not be
+/// cancelled.
 #[cfg(unix)]
 fn open_pipe(path: &Path) -> io::Result<Option<File>> {
     use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -216,12 +255,12 @@ fn open_pipe(path: &Path) -> io::Result<Option<File>> {
         }
         Err(error) => return Err(error),
     };
-    // What is written does wait for the reader.
+    // Writes do wait for the reader.
     fcntl_setfl(&pipe, fcntl_getfl(&pipe)? - OFlags::NONBLOCK)?;
     Ok(Some(pipe))
 }
 
-/// The file a name stands for, however many links lead to it, be it there or not.
+/// The file a path leads to through all links, whether it exists or not.
 pub(crate) fn follow(path: &Path) -> Result<PathBuf, ReplaceError> {
     const MOST_LINKS: usize = 40;
     let mut path = path.to_owned();
@@ -242,28 +281,28 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Why a file is not replaced. But for [`Sync`](ReplaceError::Sync) the old one is as it was.
+/// Why a file is not replaced. Except for [`Sync`](ReplaceError::Sync) the old one is as it was.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplaceError {
-    /// There is a file of that name.
+    /// The file exists.
     #[error("{} is there already", path.display())]
     Exists {
-        /// Which name.
+        /// The path.
         path: PathBuf,
     },
-    /// There is a file of that name, and it is not a filter.
+    /// The file exists and is not a filter.
     #[error("{} is there already and is not a filter", path.display())]
     NotAFilter {
         /// Which file.
         path: PathBuf,
     },
-    /// There is a file of that name that holds more than a filter, and a filter would destroy it.
+    /// The file exists and holds more than a filter, which a filter would destroy.
     #[error("{} is {what}, which would be destroyed", path.display())]
     Data {
         /// Which file.
         path: PathBuf,
-        /// What it is.
+        /// Its type.
         what: &'static str,
     },
     /// A directory.
@@ -277,19 +316,19 @@ pub enum ReplaceError {
     Write {
         /// Which file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
-    /// Somebody asked for the wait for a reader to end.
+    /// Waiting for a reader was cancelled.
     #[error("interrupted")]
     Cancelled,
-    /// The new file has its name, and the directory cannot be synced: after a power cut the old
+    /// The new file has its name, but the directory cannot be synced: after a power cut the old
     /// file may be back.
     #[error("{} is written, but its directory cannot be synced: {error}", path.display())]
     Sync {
         /// Which file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
 }

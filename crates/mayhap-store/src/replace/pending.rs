@@ -1,6 +1,8 @@
-//! A file that is written piece by piece, and gets its name once it is whole.
+//! A file that is written in pieces, and gets its name once it is complete.
 
-use super::{Folder, Over, ReplaceError, folder_of, follow, may_replace, metadata, take_over};
+use super::{
+    Folder, Overwrite, ReplaceError, copy_owner_and_mode, folder_of, follow, may_replace, metadata,
+};
 #[cfg(unix)]
 use std::fs;
 use std::fs::{File, Metadata};
@@ -8,17 +10,17 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
-/// A file that is written piece by piece, and takes the place of the old one once it is whole.
+/// A file that is written in pieces, and replaces the old one once it is complete.
 ///
 /// Until [`commit`](Pending::commit) the old file is as it was. Without it, the new one is removed.
 ///
 /// ```
-/// use mayhap_store::replace::{Over, Pending};
+/// use mayhap_store::replace::{Overwrite, Pending};
 /// use std::io::Write;
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("list.txt");
 /// std::fs::write(&path, "old")?;
-/// let mut pending = Pending::begin(&path, Over::Anything)?;
+/// let mut pending = Pending::begin(&path, Overwrite::Anything)?;
 /// pending.write_all(b"new")?;
 /// assert_eq!(std::fs::read(&path)?, b"old");
 /// pending.commit()?;
@@ -27,10 +29,10 @@ use tempfile::TempPath;
 /// ```
 #[derive(Debug)]
 pub struct Pending {
-    /// The name to take, all links followed.
+    /// The final path, all links followed.
     path: PathBuf,
     old: Option<Metadata>,
-    over: Over,
+    over: Overwrite,
     /// Declared before the temporary name: closed before it is removed.
     file: File,
     temp: TempPath,
@@ -38,19 +40,19 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Begin a file beside the one of this name, all links followed, to take its place later.
-    pub fn begin(path: &Path, over: Over) -> Result<Pending, ReplaceError> {
+    /// Begin a file beside the one at this path, all links followed, to replace it later.
+    pub fn begin(path: &Path, over: Overwrite) -> Result<Pending, ReplaceError> {
         Pending::at(follow(path)?, over)
     }
 
-    pub(super) fn at(path: PathBuf, over: Over) -> Result<Pending, ReplaceError> {
+    pub(super) fn at(path: PathBuf, over: Overwrite) -> Result<Pending, ReplaceError> {
         let old = metadata(&path)?;
         match &old {
             Some(old) if old.is_dir() => return Err(ReplaceError::Directory { path }),
             Some(_) => may_replace(&path, over)?,
             None => {}
         }
-        // Opened before anything is written: afterwards nothing may fail for want of permission.
+        // Opened before anything is written: afterwards missing permissions must not fail.
         let begun =
             Folder::open(folder_of(&path)).and_then(|folder| Ok((folder, temp_file(&path)?)));
         match begun {
@@ -59,7 +61,7 @@ impl Pending {
         }
     }
 
-    /// Its name after the commit, all links followed.
+    /// Its path after the commit, all links followed.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -68,12 +70,12 @@ impl Pending {
         &self.file
     }
 
-    /// All is written: give it the mode and owner of the old file, sync and close it.
+    /// Writing is done: set the old file's mode and owner, sync and close it.
     pub fn finish(self) -> Result<Finished, ReplaceError> {
         let Pending { path, old, over, file, temp, folder } = self;
         let sync = || {
             if let Some(old) = &old {
-                take_over(&file, old)?;
+                copy_owner_and_mode(&file, old)?;
             }
             file.sync_all()
         };
@@ -83,28 +85,28 @@ impl Pending {
         }
     }
 
-    /// [`finish`](Pending::finish) it, and have it take the name.
+    /// [`finish`](Pending::finish) it, and rename it.
     pub fn commit(self) -> Result<(), ReplaceError> {
         self.finish()?.commit()
     }
 }
 
-/// A file that is whole and on the disk, and has yet to take the place of the old one.
+/// A complete file on the disk that has yet to replace the old one.
 #[derive(Debug)]
 pub struct Finished {
     path: PathBuf,
-    over: Over,
+    over: Overwrite,
     temp: TempPath,
     folder: Folder,
 }
 
 impl Finished {
-    /// Take the name: after this the new file is there, whatever happens to the machine.
+    /// Rename it: after this the new file is durable.
     pub fn commit(self) -> Result<(), ReplaceError> {
         let Finished { path, over, temp, folder } = self;
         let named = match over {
-            Over::Nothing => temp.persist_noclobber(&path),
-            Over::Filters | Over::Anything => temp.persist(&path),
+            Overwrite::Nothing => temp.persist_noclobber(&path),
+            Overwrite::Filters | Overwrite::Anything => temp.persist(&path),
         };
         match named {
             Ok(()) => {}
@@ -127,7 +129,7 @@ impl Write for Pending {
     }
 }
 
-/// A new file beside the one of this name, with a name of its own.
+/// A new file beside the one at this path, with a temporary name.
 fn temp_file(path: &Path) -> io::Result<(File, TempPath)> {
     let mut prefix = std::ffi::OsString::from(".");
     prefix.push(path.file_name().unwrap_or_default());
@@ -137,7 +139,7 @@ fn temp_file(path: &Path) -> io::Result<(File, TempPath)> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As of any new file: the umask takes away what the user wants taken away.
+        // As any new file: the umask applies.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     Ok(builder.tempfile_in(folder_of(path))?.into_parts())

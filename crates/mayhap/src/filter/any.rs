@@ -1,24 +1,21 @@
 //! A filter whose kind is known only when the program runs.
 
-#[cfg(feature = "bitmap")]
-use super::Bitmap;
-use super::each::{Change, MergeWith, Read};
+use super::each::{Change, Create, MergeWith, Read};
 use super::kinds::for_each_kind;
-use super::{
-    Blocked, Cascade, Classic, Counting, Fuse, Kind, MergeError, Moment, Ribbon, Scalable, Sharded,
-    Windowed, same,
-};
-use crate::Key;
-use crate::format::{Codec, FormatError, Header, Outline};
+use super::stats::{LayerStats, Overfull, Sizes, Stats};
+use super::{Kind, KindSpec, MergeError, Moment, same};
+use crate::format::{Codec, FileLayout, FormatError, Header};
 use crate::hash::Hash;
-use crate::kernel::{Mover, Pages};
+use crate::kernel::{AlignedBuf, Relocate};
 use crate::scheme::{Native, Scheme};
+use crate::spec::{Spec, SpecError};
+use crate::{Key, Unsupported};
 use std::fmt;
 
 macro_rules! define_any_filter {
     (
-        in_place { $($Kind:ident = $id:literal $name:literal [$($param:ty,)*] $about:literal;)* }
-        copied { $($Copied:ident = $copied_id:literal $copied_name:literal $feature:literal $copied_about:literal;)* }
+        in_place { $($Kind:ident = $id:literal $name:literal [$($param:ty,)*] $Shape:ident, {$traits:expr} $about:literal;)* }
+        copied { $($Copied:ident = $copied_id:literal $copied_name:literal $feature:literal, {$copied_traits:expr} $copied_about:literal;)* }
     ) => {
         /// A filter of any kind that can be saved, for code that learns the kind from a file or a user.
         ///
@@ -27,11 +24,11 @@ macro_rules! define_any_filter {
         /// name it.
         ///
         /// ```
-        /// use mayhap::format::Notes;
+        /// use mayhap::format::Metadata;
         /// use mayhap::{AnyFilter, Blocked, Kind, Spec};
         /// let mut seen = Blocked::new(Spec::new(1_000, 0.01)?)?;
         /// seen.insert("ada");
-        /// let file = seen.encode(&Notes::new());
+        /// let file = seen.encode(&Metadata::new());
         ///
         /// let filter = AnyFilter::open(&file, None)?; // borrows: a mapped file will do
         /// assert_eq!(filter.kind(), Kind::Blocked);
@@ -42,11 +39,11 @@ macro_rules! define_any_filter {
         /// assert!(filter.insert("eve")?);
         /// # Ok::<(), Box<dyn std::error::Error>>(())
         /// ```
-        #[derive(Clone, Debug)]
+        #[derive(Clone)]
         #[non_exhaustive]
-        pub enum AnyFilter<B = Pages> {
-            $(#[doc = $about] $Kind($Kind<$($param,)* B>),)*
-            $(#[cfg(feature = $feature)] #[doc = $copied_about] $Copied($Copied),)*
+        pub enum AnyFilter<B = AlignedBuf> {
+            $(#[doc = $about] $Kind($crate::filter::$Kind<$($param,)* B>),)*
+            $(#[cfg(feature = $feature)] #[doc = $copied_about] $Copied($crate::filter::$Copied),)*
         }
 
         /// The same expression for every kind.
@@ -86,8 +83,23 @@ macro_rules! define_any_filter {
             }
         }
 
+        /// What is made in the same way for every kind.
+        macro_rules! made {
+            ($kind:expr, $make:expr) => {
+                match $kind {
+                    $(Kind::$Kind => $make.map(AnyFilter::$Kind),)*
+                    $(
+                        #[cfg(feature = $feature)]
+                        Kind::$Copied => $make.map(AnyFilter::$Copied),
+                        #[cfg(not(feature = $feature))]
+                        kind @ Kind::$Copied => Err(SpecError::Kind { kind, what: LEFT_OUT }),
+                    )*
+                }
+            };
+        }
+
         impl AnyFilter {
-            /// Take in everything the other filter holds. They must be of one kind and shape and hash
+            /// Add everything the other filter holds. They must be of one kind and shape and hash
             /// alike.
             pub fn union<C: AsRef<[u8]>>(&mut self, other: &AnyFilter<C>) -> Result<(), MergeError> {
                 match (&mut *self, other) {
@@ -114,16 +126,16 @@ macro_rules! define_any_filter {
         }
 
         $(
-            impl<B> From<$Kind<$($param,)* B>> for AnyFilter<B> {
-                fn from(filter: $Kind<$($param,)* B>) -> AnyFilter<B> {
+            impl<B> From<$crate::filter::$Kind<$($param,)* B>> for AnyFilter<B> {
+                fn from(filter: $crate::filter::$Kind<$($param,)* B>) -> AnyFilter<B> {
                     AnyFilter::$Kind(filter)
                 }
             }
         )*
         $(
             #[cfg(feature = $feature)]
-            impl<B> From<$Copied> for AnyFilter<B> {
-                fn from(filter: $Copied) -> AnyFilter<B> {
+            impl<B> From<$crate::filter::$Copied> for AnyFilter<B> {
+                fn from(filter: $crate::filter::$Copied) -> AnyFilter<B> {
                     AnyFilter::$Copied(filter)
                 }
             }
@@ -146,31 +158,35 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
         each!(self, filter => Read::contains_key(filter, key, now))
     }
 
-    /// Hash a key once, to ask or insert it later.
-    pub fn hash(&self, key: impl Key) -> Result<Hash, Refused> {
-        self.scheme().map(|scheme| scheme.hash(key)).ok_or(self.refuse(NO_HASH))
+    /// Hash a key once, for lookups and inserts later.
+    pub fn hash(&self, key: impl Key) -> Result<Hash, Unsupported> {
+        self.scheme().map(|scheme| scheme.hash(key)).ok_or(self.unsupported(NO_HASH))
     }
 
     /// Whether the hashed key may be in; `false` is certain.
-    pub fn contains_hash(&self, hash: Hash) -> Result<bool, Refused> {
+    pub fn contains_hash(&self, hash: Hash) -> Result<bool, Unsupported> {
         each!(self, filter => Read::contains_hash(filter, hash, Moment::LAST))
-            .map_err(|what| self.refuse(what))
+            .map_err(|what| self.unsupported(what))
     }
 
-    /// Ask for all of them at once: `answers` is cleared and filled, one answer per hash.
-    pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) -> Result<(), Refused> {
+    /// Look up all of them: `answers` is cleared and filled, one answer per hash.
+    pub fn contains_batch(
+        &self,
+        hashes: &[Hash],
+        answers: &mut Vec<bool>,
+    ) -> Result<(), Unsupported> {
         self.contains_batch_at(hashes, Moment::LAST, answers)
     }
 
-    /// Ask for all of them at once, as [`contains_at`](AnyFilter::contains_at) does.
+    /// Look up all of them, as [`contains_at`](AnyFilter::contains_at) does.
     pub fn contains_batch_at(
         &self,
         hashes: &[Hash],
         now: impl Into<Moment>,
         answers: &mut Vec<bool>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), Unsupported> {
         let done = each!(self, filter => Read::contains_batch(filter, hashes, now.into(), answers));
-        done.map_err(|what| self.refuse(what))
+        done.map_err(|what| self.unsupported(what))
     }
 
     /// How keys are hashed; `None` in an exact set, where they are not.
@@ -190,7 +206,7 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
 
     /// The keys counted in.
     pub fn keys(&self) -> u64 {
-        each!(self, filter => Read::keys(filter))
+        each!(self, filter => Read::keys(filter, Moment::LAST))
     }
 
     /// Bytes of its arrays.
@@ -200,54 +216,128 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
 
     /// The share of bits that are set.
     pub fn fill(&self) -> f64 {
-        each!(self, filter => Read::fill(filter))
+        each!(self, filter => Read::fill(filter, Moment::LAST))
     }
 
     /// How many distinct keys are in, estimated from the bits alone.
     pub fn estimate(&self) -> u64 {
-        each!(self, filter => Read::estimate(filter))
+        each!(self, filter => Read::estimate(filter, Moment::LAST))
     }
 
-    /// The false-positive rate as the bits stand now.
+    /// The current false-positive rate, from the bits.
     pub fn fpr_now(&self) -> f64 {
-        each!(self, filter => Read::fpr_now(filter))
+        each!(self, filter => Read::fpr_now(filter, Moment::LAST))
+    }
+
+    /// The same at this time. Only windows look at the clock.
+    pub fn fpr_now_at(&self, now: impl Into<Moment>) -> f64 {
+        each!(self, filter => Read::fpr_now(filter, now.into()))
+    }
+
+    /// Whether it holds more than it was made for; reads all bits where it must.
+    pub fn overfull(&self, now: impl Into<Moment>) -> Option<Overfull> {
+        let now = now.into();
+        Overfull::of(&self.sizes(now), || self.fpr_now_at(now))
+    }
+
+    /// What can be told without looking at a bit. Only windows look at the clock.
+    pub fn sizes(&self, now: impl Into<Moment>) -> Sizes {
+        each!(self, filter => Sizes::of(self.kind(), filter, now.into()))
+    }
+
+    /// Everything in numbers; reads all bits. Only windows look at the clock.
+    pub fn stats(&self, now: impl Into<Moment>) -> Stats {
+        each!(self, filter => Stats::of(self.kind(), filter, now.into()))
+    }
+
+    /// What each of its layers or generations is like; a kind that is asked as one has one.
+    pub fn layer_stats(&self) -> Vec<LayerStats> {
+        each!(self, filter => {
+            Read::layers(filter).unwrap_or_else(|| vec![LayerStats::of_whole(filter)])
+        })
+    }
+
+    /// Check what opening in place leaves unread.
+    pub(crate) fn check_body(&self) -> Result<(), FormatError> {
+        each!(self, filter => Codec::<B>::check_body(filter))
     }
 
     /// Header fields and arrays, as they are written in a file.
-    pub(crate) fn layout(&self) -> Outline<'_> {
+    pub(crate) fn layout(&self) -> FileLayout<'_> {
         each!(self, filter => Codec::<B>::layout(filter))
     }
 
-    fn refuse(&self, what: &'static str) -> Refused {
-        Refused { kind: self.kind(), what }
+    fn unsupported(&self, what: &'static str) -> Unsupported {
+        Unsupported::new(self.kind().name(), what)
     }
 }
 
 pub(super) const NO_HASH: &str = "hashes nothing: ask for the key itself";
-const NEEDS_TIME: &str = "of time must be told it: insert with the time";
+pub(super) const NEEDS_TIME: &str = "of time must be told it: insert with the time";
+
+#[cfg(not(feature = "bitmap"))]
+const LEFT_OUT: &str = "was left out when this program was built";
 
 impl AnyFilter {
-    /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
-    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
-        each!(self, filter => Change::move_arrays(filter, mover));
+    /// An empty filter of this kind. A kind that is built from all keys at once refuses: see
+    /// [`from_hashes`](AnyFilter::from_hashes).
+    pub fn create(kind: &KindSpec, spec: Spec) -> Result<AnyFilter, SpecError> {
+        made!(kind.kind(), Create::create(kind, spec, None))
+    }
+
+    /// An empty filter of this kind that uses `bytes` of memory as well as it can for the keys of
+    /// the spec. Kinds of several layers are sized by the rate alone:
+    /// [`rate_in`](crate::sizing::rate_in) tells which fits.
+    pub fn create_in(kind: &KindSpec, spec: Spec, bytes: u64) -> Result<AnyFilter, SpecError> {
+        made!(kind.kind(), Create::create(kind, spec, Some(bytes.saturating_mul(8))))
+    }
+
+    /// A filter of this kind with these hashed keys in, in whichever way it is built; in a cascade
+    /// nothing is excluded. The order of the hashes is lost.
+    pub fn from_hashes(
+        kind: &KindSpec,
+        spec: Spec,
+        hashes: &mut [Hash],
+    ) -> Result<AnyFilter, SpecError> {
+        made!(kind.kind(), Create::from_hashes(kind, spec, hashes))
+    }
+
+    /// The same of more keys than there is memory for their hashes: see [`Fuse::build`](crate::Fuse::build).
+    /// Kinds that are not static hold all hashes; insert into an empty one instead.
+    pub fn from_passes(
+        kind: &KindSpec,
+        spec: Spec,
+        max_hashes: usize,
+        mut pass: impl FnMut(&mut (dyn FnMut(Hash) + Send)),
+    ) -> Result<AnyFilter, SpecError> {
+        made!(kind.kind(), Create::from_passes(kind, spec, max_hashes, &mut pass))
+    }
+
+    /// Let the host's active defragmentation move its arrays; no answer changes.
+    pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
+        each!(self, filter => Change::relocate(filter, memory));
     }
 
     /// Insert a key. `true`: it was certainly new. A window of time refuses: see
     /// [`insert_at`](AnyFilter::insert_at).
-    pub fn insert(&mut self, key: impl Key) -> Result<bool, Refused> {
+    pub fn insert(&mut self, key: impl Key) -> Result<bool, Unsupported> {
         self.check_timeless()?;
         self.insert_at(key, Moment::LAST)
     }
 
     /// Insert a key now. `true`: it was certainly new. Only windows look at the clock.
-    pub fn insert_at(&mut self, key: impl Key, now: impl Into<Moment>) -> Result<bool, Refused> {
+    pub fn insert_at(
+        &mut self,
+        key: impl Key,
+        now: impl Into<Moment>,
+    ) -> Result<bool, Unsupported> {
         let done = each!(self, filter => Change::insert_key(filter, key, now.into()));
-        done.map_err(|what| self.refuse(what))
+        done.map_err(|what| self.unsupported(what))
     }
 
     /// Insert them all; returns how many were certainly new. A window of time refuses: see
     /// [`insert_batch_at`](AnyFilter::insert_batch_at).
-    pub fn insert_batch(&mut self, hashes: &[Hash]) -> Result<u64, Refused> {
+    pub fn insert_batch(&mut self, hashes: &[Hash]) -> Result<u64, Unsupported> {
         self.check_timeless()?;
         self.insert_batch_at(hashes, Moment::LAST)
     }
@@ -257,31 +347,43 @@ impl AnyFilter {
         &mut self,
         hashes: &[Hash],
         now: impl Into<Moment>,
-    ) -> Result<u64, Refused> {
+    ) -> Result<u64, Unsupported> {
         let done = each!(self, filter => Change::insert_batch(filter, hashes, now.into()));
-        done.map_err(|what| self.refuse(what))
+        done.map_err(|what| self.unsupported(what))
+    }
+
+    /// Insert them all now; `new` is cleared and filled, `true` for each that was certainly new.
+    /// Only windows look at the clock.
+    pub fn insert_batch_new(
+        &mut self,
+        hashes: &[Hash],
+        now: impl Into<Moment>,
+        new: &mut Vec<bool>,
+    ) -> Result<(), Unsupported> {
+        let done = each!(self, filter => Change::insert_batch_new(filter, hashes, now.into(), new));
+        done.map_err(|what| self.unsupported(what))
     }
 
     /// Fails where a key inserted without the time would be forgotten too soon.
-    fn check_timeless(&self) -> Result<(), Refused> {
+    fn check_timeless(&self) -> Result<(), Unsupported> {
         match self {
             AnyFilter::Windowed(filter) if filter.window().ticks().is_some() => {
-                Err(self.refuse(NEEDS_TIME))
+                Err(self.unsupported(NEEDS_TIME))
             }
             _ => Ok(()),
         }
     }
 
     /// Remove a key that was inserted. `false`: it was certainly not in, nothing changed.
-    pub fn remove(&mut self, key: impl Key) -> Result<bool, Refused> {
+    pub fn remove(&mut self, key: impl Key) -> Result<bool, Unsupported> {
         let done = each!(self, filter => Change::remove_key(filter, key));
-        done.map_err(|what| self.refuse(what))
+        done.map_err(|what| self.unsupported(what))
     }
 
-    /// Forget everything.
-    pub fn clear(&mut self) -> Result<(), Refused> {
+    /// Remove all keys.
+    pub fn clear(&mut self) -> Result<(), Unsupported> {
         let done = each!(self, filter => Change::clear(filter));
-        done.map_err(|what| self.refuse(what))
+        done.map_err(|what| self.unsupported(what))
     }
 }
 
@@ -290,23 +392,6 @@ impl<B: AsRef<[u8]>> fmt::Display for AnyFilter<B> {
         each!(self, filter => filter.fmt(f))
     }
 }
-
-/// A kind was asked for something it cannot do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// The kind.
-    pub kind: Kind,
-    /// What it cannot do, and what to do instead.
-    pub what: &'static str,
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a {} filter {}", self.kind, self.what)
-    }
-}
-
-impl std::error::Error for Refused {}
 
 #[cfg(test)]
 mod tests;

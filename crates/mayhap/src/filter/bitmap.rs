@@ -1,7 +1,6 @@
 //! The set that is not a filter: exact, for integers.
 
 mod kind;
-use super::Contains;
 use crate::Key;
 use roaring::RoaringTreemap;
 use std::fmt;
@@ -27,10 +26,10 @@ use std::io::{self, Write};
 /// # Keys
 /// By its [spelling](Key) every integer is a key of eight bytes, and every key of eight bytes an
 /// integer: `-1` is `u64::MAX`, and `"password"` is one too. Such keys are kept exactly; others
-/// cannot be kept at all. So as a [`Contains`] it answers for any key (one of three bytes is
-/// certainly absent), but it is no [`Insert`](crate::Insert), which has no way to say "not here":
+/// cannot be kept at all. So as a [`Contains`](crate::Contains) it answers for any key (one of three bytes is
+/// certainly absent), and as an [`Insert`](crate::Insert) it refuses all others, as
 /// [`insert_key`](Bitmap::insert_key) does.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Bitmap {
     ids: RoaringTreemap,
 }
@@ -60,10 +59,10 @@ impl Bitmap {
     /// Insert a key, if it is an integer. `true`: it was new.
     ///
     /// ```
-    /// # use mayhap::{Bitmap, NotAnInteger};
+    /// # use mayhap::Bitmap;
     /// let mut seen = Bitmap::new();
     /// assert_eq!(seen.insert_key(7u8), Ok(true));
-    /// assert_eq!(seen.insert_key("ada"), Err(NotAnInteger { bytes: 3 }));
+    /// assert_eq!(seen.insert_key("ada").unwrap_err().bytes, 3);
     /// ```
     pub fn insert_key(&mut self, key: impl Key) -> Result<bool, NotAnInteger> {
         let bytes = key.key_bytes();
@@ -92,7 +91,7 @@ impl Bitmap {
         self.ids.contains(id)
     }
 
-    /// Ask for all of them at once: `answers` is cleared and filled, one answer an id.
+    /// Look up all of them: `answers` is cleared and filled, one answer per id.
     pub fn contains_batch(&self, ids: &[u64], answers: &mut Vec<bool>) {
         answers.clear();
         answers.extend(ids.iter().map(|id| self.contains(*id)));
@@ -113,7 +112,7 @@ impl Bitmap {
         self.ids &= &other.ids;
     }
 
-    /// Forget everything.
+    /// Remove all keys.
     pub fn clear(&mut self) {
         self.ids.clear();
     }
@@ -210,24 +209,6 @@ impl Extend<u64> for Bitmap {
     }
 }
 
-impl Contains for Bitmap {
-    /// The integer a key is, or `None` for one that cannot be in.
-    type Hash = Option<u64>;
-
-    fn hash(&self, key: impl Key) -> Option<u64> {
-        integer(key.key_bytes().as_ref())
-    }
-
-    fn contains_hash(&self, id: Option<u64>) -> bool {
-        id.is_some_and(|id| self.contains(id))
-    }
-
-    fn contains_batch(&self, ids: &[Option<u64>], answers: &mut Vec<bool>) {
-        answers.clear();
-        answers.extend(ids.iter().map(|id| self.contains_hash(*id)));
-    }
-}
-
 impl fmt::Display for Bitmap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "bitmap: {} keys, {} bytes, exact", self.keys(), self.bytes())
@@ -236,6 +217,7 @@ impl fmt::Display for Bitmap {
 
 /// A key that a [`Bitmap`] cannot hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NotAnInteger {
     /// How long the key is; an integer is eight bytes.
     pub bytes: usize,
@@ -252,6 +234,7 @@ impl std::error::Error for NotAnInteger {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Contains, Insert};
     use proptest::collection::{btree_set, vec};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
@@ -402,8 +385,9 @@ mod tests {
         assert_eq!(answers, [false, true]);
         bitmap.contains_batch(&[0, 1, 2, 3, u64::MAX], &mut answers);
         assert_eq!(answers, [false, true, true, true, true]);
-        Contains::contains_batch(&bitmap, &[Some(1), None], &mut answers);
-        assert_eq!(answers, [true, false]);
+        let keys: [&[u8]; 3] = [&1u64.to_le_bytes(), b"one", &5u64.to_le_bytes()];
+        bitmap.contains_bytes_batch(&keys, &mut answers);
+        assert_eq!(answers, [true, false, false]);
         bitmap.extend([9]);
         assert_eq!(bitmap.to_string(), format!("bitmap: 5 keys, {} bytes, exact", bitmap.bytes()));
     }
@@ -418,6 +402,10 @@ mod tests {
         for key in ["", "ada", "passwords"] {
             let error = bitmap.insert_key(key).unwrap_err();
             assert_eq!(error, NotAnInteger { bytes: key.len() });
+            assert_eq!(
+                bitmap.try_insert(key).unwrap_err().to_string(),
+                "a bitmap filter holds integers only: keys of eight bytes"
+            );
             assert!(!bitmap.contains_key(key) && !Contains::contains(&bitmap, key));
             assert!(!bitmap.remove_key(key));
         }

@@ -1,10 +1,10 @@
 //! Bloom filter of cache lines: the default kind.
 
 pub(crate) mod kind;
-use super::{MergeError, same, same_scheme};
+use super::{MergeError, same, same_scheme, same_target};
 use crate::Key;
 use crate::hash::Hash;
-use crate::kernel::{self, Line, Mover, Pages, Single, vectorized};
+use crate::kernel::{self, AlignedBuf, Line, OneKeyKernel, Relocate, vectorized};
 use crate::scheme::{Native, Scheme};
 use crate::sizing::{BlockedShape, LINE_BITS};
 use crate::spec::{Spec, SpecError};
@@ -27,10 +27,10 @@ use std::fmt;
 /// assert!(!seen.contains("eve")); // certainly absent
 /// # Ok::<(), mayhap::SpecError>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Blocked<B = Pages> {
+#[derive(Clone)]
+pub struct Blocked<B = AlignedBuf> {
     bits: B,
-    single: Single,
+    single: OneKeyKernel,
     spec: Spec,
     keys: u64,
 }
@@ -38,7 +38,7 @@ pub struct Blocked<B = Pages> {
 impl Blocked {
     /// An empty filter to this wish.
     pub fn new(spec: Spec) -> Result<Blocked, SpecError> {
-        Blocked::with_shape(spec, BlockedShape::for_rate(spec.capacity(), spec.fpr_of_bits()))
+        Blocked::with_shape(spec, BlockedShape::for_fpr(spec.capacity(), spec.fpr_of_bits()))
     }
 
     /// An empty filter of exactly this shape; the spec tells what to compare the rate with.
@@ -49,16 +49,21 @@ impl Blocked {
         if !shape.is_valid() {
             return Err(SpecError::Probes { got: shape.probes() });
         }
-        let bits = Pages::zeroed(shape.bits() / 8)?;
+        let bits = AlignedBuf::zeroed(shape.bits() / 8)?;
         Ok(Blocked::assemble(spec, shape, 0, bits))
     }
 
     /// For parts that came out of a filter before, or were made to fit.
-    pub(super) fn assemble(spec: Spec, shape: BlockedShape, keys: u64, bits: Pages) -> Blocked {
-        Blocked { bits, single: Single::new(shape), spec, keys }
+    pub(super) fn assemble(
+        spec: Spec,
+        shape: BlockedShape,
+        keys: u64,
+        bits: AlignedBuf,
+    ) -> Blocked {
+        Blocked { bits, single: OneKeyKernel::new(shape), spec, keys }
     }
 
-    pub(super) fn into_parts(self) -> (Spec, BlockedShape, u64, Pages) {
+    pub(super) fn into_parts(self) -> (Spec, BlockedShape, u64, AlignedBuf) {
         (self.spec, self.shape(), self.keys, self.bits)
     }
 
@@ -123,8 +128,8 @@ impl Blocked {
     }
 
     /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
-    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
-        self.bits.move_by(mover);
+    pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
+        self.bits.move_by(memory);
     }
 
     pub(super) fn lines_mut(&mut self) -> &mut [Line] {
@@ -136,10 +141,7 @@ impl Blocked {
         other: &Blocked<C>,
         with: impl Fn(u8, u8) -> u8,
     ) -> Result<(), MergeError> {
-        same("lines", self.shape().lines, other.shape().lines)?;
-        same("lines a key", self.shape().lines_per_key, other.shape().lines_per_key)?;
-        same("probes a line", self.shape().probes_per_line, other.shape().probes_per_line)?;
-        same_scheme(&self.spec.scheme(), &other.spec.scheme())?;
+        self.check_like(other)?;
         let theirs = other.bits.as_ref().iter();
         for (ours, theirs) in self.bits.as_mut().iter_mut().zip(theirs) {
             *ours = with(*ours, *theirs);
@@ -154,7 +156,16 @@ impl<B: AsRef<[u8]>> Blocked<B> {
     /// are not as many as the shape says.
     pub(crate) fn from_parts(spec: Spec, shape: BlockedShape, keys: u64, bits: B) -> Option<Self> {
         let fits = bits.as_ref().len() as u64 == shape.bits() / 8 && shape.is_valid();
-        fits.then_some(Blocked { bits, single: Single::new(shape), spec, keys })
+        fits.then_some(Blocked { bits, single: OneKeyKernel::new(shape), spec, keys })
+    }
+
+    /// Fails where bits do not mean the same.
+    pub(super) fn check_like<C: AsRef<[u8]>>(&self, other: &Blocked<C>) -> Result<(), MergeError> {
+        same_scheme(&self.spec.scheme(), &other.spec.scheme())?;
+        same_target(self.spec, other.spec(), self.shape() == other.shape())?;
+        same("lines", self.shape().lines, other.shape().lines)?;
+        same("lines per key", self.shape().lines_per_key, other.shape().lines_per_key)?;
+        same("probes per line", self.shape().probes_per_line, other.shape().probes_per_line)
     }
 
     /// Whether the key may be in; `false` is certain.
@@ -267,7 +278,7 @@ fn lines<B: AsRef<[u8]>>(bits: &B) -> &[Line] {
     bits.as_ref().as_chunks().0
 }
 
-fn lines_mut(bits: &mut Pages) -> &mut [Line] {
+fn lines_mut(bits: &mut AlignedBuf) -> &mut [Line] {
     bits.as_mut().as_chunks_mut().0
 }
 

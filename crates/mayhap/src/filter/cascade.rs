@@ -8,14 +8,14 @@ mod stash;
 #[cfg(test)]
 mod tests;
 
-pub use build::{Making, Prefer};
+pub use build::{CascadeOptions, OnConflict};
 pub use error::CascadeError;
 pub use stash::Stash;
 
 use super::{Blocked, Fuse};
 use crate::Key;
 use crate::hash::Hash;
-use crate::kernel::{Mover, Pages};
+use crate::kernel::{AlignedBuf, Relocate};
 use crate::scheme::{Native, Scheme};
 use crate::spec::Spec;
 use std::fmt;
@@ -31,7 +31,7 @@ const CHUNK: usize = 2048;
 /// bit a key. So the exclude list costs only where the first layer errs: a million included keys
 /// against ten million excluded ones take 8.1 bits an included key at 1%, or 6.0 where the rate
 /// for strangers does not matter (see [`sizing`](crate::sizing::CascadeShape)). Most strangers
-/// are turned away by the first layer, after three cache misses or, with [`Making::with_blocked`], one.
+/// are turned away by the first layer, after three cache misses or, with [`CascadeOptions::with_blocked`], one.
 ///
 /// A key in both lists is an error that names it, unless one list is preferred. What comes up
 /// later goes to the [`Stash`], exactly, until the next build.
@@ -40,16 +40,16 @@ const CHUNK: usize = 2048;
 /// # use mayhap::{Cascade, Spec};
 /// let bad = ["eve@spam.example", "mallory@spam.example"];
 /// let good = ["ada@example.org", "bob@example.org"];
-/// let blocked = Cascade::from_keys(Spec::new(2, 0.01)?, bad, good)?;
+/// let blocked = Cascade::from_keys(0.01, bad, good)?;
 /// assert!(bad.iter().all(|key| blocked.contains(key)));
 /// assert!(!good.iter().any(|key| blocked.contains(key))); // not at 1%: never
 ///
-/// let both = Cascade::from_keys(Spec::new(2, 0.01)?, bad, ["eve@spam.example"]);
+/// let both = Cascade::from_keys(0.01, bad, ["eve@spam.example"]);
 /// assert!(both.unwrap_err().to_string().starts_with("1 key is in both lists"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Cascade<B = Pages> {
+#[derive(Clone)]
+pub struct Cascade<B = AlignedBuf> {
     spec: Spec,
     first: FirstLayer<B>,
     exact: Fuse<B>,
@@ -69,8 +69,9 @@ pub(crate) struct Counts {
 }
 
 /// The first layer.
-#[derive(Clone, Debug)]
-pub enum FirstLayer<B = Pages> {
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum FirstLayer<B = AlignedBuf> {
     /// None: the second layer knows every key of both lists.
     None,
     /// Fingerprints.
@@ -81,7 +82,8 @@ pub enum FirstLayer<B = Pages> {
 
 /// What an answer rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decider {
+#[non_exhaustive]
+pub enum DecidedBy {
     /// The first layer turned the key away: it is not on the include list. All but the first
     /// layer's share of excluded keys and strangers end here.
     Rate,
@@ -93,18 +95,18 @@ pub enum Decider {
     Stash,
 }
 
-impl Decider {
+impl DecidedBy {
     /// One word for people and scripts.
     pub const fn name(self) -> &'static str {
         match self {
-            Decider::Rate => "rate",
-            Decider::Lists => "lists",
-            Decider::Stash => "stash",
+            DecidedBy::Rate => "rate",
+            DecidedBy::Lists => "lists",
+            DecidedBy::Stash => "stash",
         }
     }
 }
 
-impl fmt::Display for Decider {
+impl fmt::Display for DecidedBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -131,7 +133,7 @@ impl<B: AsRef<[u8]>> FirstLayer<B> {
         }
     }
 
-    /// The share of strangers that it lets pass.
+    /// Its false-positive rate.
     pub fn fpr_now(&self) -> f64 {
         match self {
             FirstLayer::None => 1.0,
@@ -198,7 +200,7 @@ impl<B: AsRef<[u8]>> Cascade<B> {
         self.first.contains_hash(hash) && self.exact.contains_hash(hash)
     }
 
-    /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
+    /// Look up all of them: `answers` is cleared and filled, one answer per hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
         self.first.contains_batch(hashes, answers);
         let (mut passed, mut at, mut exact) = (Vec::new(), Vec::new(), Vec::new());
@@ -226,24 +228,25 @@ impl<B: AsRef<[u8]>> Cascade<B> {
     /// The answer, and what it rests on.
     ///
     /// ```
-    /// # use mayhap::{Cascade, Decider, Spec};
-    /// let mut names = Cascade::from_keys(Spec::new(2, 0.01)?, ["eve"], ["ada"])?;
-    /// assert_eq!(names.decide("eve"), (true, Decider::Lists));
-    /// assert_eq!(names.decide("someone else"), (false, Decider::Rate));
+    /// # use mayhap::cascade::DecidedBy;
+    /// # use mayhap::{Cascade, Spec};
+    /// let mut names = Cascade::from_keys(0.01, ["eve"], ["ada"])?;
+    /// assert_eq!(names.decide("eve"), (true, DecidedBy::Lists));
+    /// assert_eq!(names.decide("someone else"), (false, DecidedBy::Rate));
     /// names.stash_add("mallory");
-    /// assert_eq!(names.decide("mallory"), (true, Decider::Stash));
+    /// assert_eq!(names.decide("mallory"), (true, DecidedBy::Stash));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn decide(&self, key: impl Key) -> (bool, Decider) {
+    pub fn decide(&self, key: impl Key) -> (bool, DecidedBy) {
         self.decide_hash(self.hash(key))
     }
 
     /// The answer for a hashed key, and what it rests on.
-    pub fn decide_hash(&self, hash: Hash) -> (bool, Decider) {
+    pub fn decide_hash(&self, hash: Hash) -> (bool, DecidedBy) {
         match self.stash.answer(hash) {
-            Some(answer) => (answer, Decider::Stash),
-            None if !self.first.contains_hash(hash) => (false, Decider::Rate),
-            None => (self.exact.contains_hash(hash), Decider::Lists),
+            Some(answer) => (answer, DecidedBy::Stash),
+            None if !self.first.contains_hash(hash) => (false, DecidedBy::Rate),
+            None => (self.exact.contains_hash(hash), DecidedBy::Lists),
         }
     }
 
@@ -283,7 +286,7 @@ impl<B: AsRef<[u8]>> Cascade<B> {
         self.spec.scheme()
     }
 
-    /// What it was made for: the rate is that of strangers.
+    /// Its spec: the false-positive rate is that of keys on neither list.
     pub fn spec(&self) -> Spec {
         self.spec
     }
@@ -340,15 +343,15 @@ impl<B: AsRef<[u8]>> Cascade<B> {
 }
 
 impl Cascade {
-    /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
-    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+    /// Let the host's active defragmentation move its arrays; no answer changes.
+    pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
         match &mut self.first {
             FirstLayer::None => {}
-            FirstLayer::Fuse(first) => first.move_arrays(mover),
-            FirstLayer::Blocked(first) => first.move_arrays(mover),
+            FirstLayer::Fuse(first) => first.relocate(memory),
+            FirstLayer::Blocked(first) => first.relocate(memory),
         }
-        self.exact.move_arrays(mover);
-        self.stash.move_arrays(mover);
+        self.exact.relocate(memory);
+        self.stash.relocate(memory);
     }
 }
 

@@ -1,9 +1,9 @@
 //! The textbook filter.
 
 mod kind;
-use super::{MergeError, same, same_scheme};
-use crate::KeyOf;
-use crate::kernel::{Mover, Pages, flat};
+use super::{MergeError, same, same_made_for, same_scheme};
+use crate::kernel::{AlignedBuf, Relocate, flat};
+use crate::key::KeyOf;
 use crate::scheme::{Native, Scheme, fill};
 use crate::sizing::ClassicShape;
 use crate::spec::{Spec, SpecError};
@@ -27,8 +27,8 @@ const MAX_FOREIGN_PROBES: u32 = 2048;
 /// assert!(!seen.contains(b"eve")); // certainly absent
 /// # Ok::<(), mayhap::SpecError>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Classic<S = Native, B = Pages> {
+#[derive(Clone)]
+pub struct Classic<S = Native, B = AlignedBuf> {
     bits: B,
     shape: ClassicShape,
     scheme: S,
@@ -38,9 +38,9 @@ pub struct Classic<S = Native, B = Pages> {
 }
 
 impl Classic {
-    /// An empty filter to this wish.
+    /// An empty filter for this spec.
     pub fn new(spec: Spec) -> Result<Classic, SpecError> {
-        Classic::with_shape(spec, ClassicShape::for_rate(spec.capacity(), spec.fpr_of_bits()))
+        Classic::with_shape(spec, ClassicShape::for_fpr(spec.capacity(), spec.fpr_of_bits()))
     }
 
     /// An empty filter of exactly this shape; the spec tells what to compare the rate with.
@@ -51,17 +51,22 @@ impl Classic {
         if !shape.is_valid() {
             return Err(SpecError::Probes { got: shape.probes });
         }
-        let bits = Pages::zeroed(shape.bits.div_ceil(8))?;
+        let bits = AlignedBuf::zeroed(shape.bits.div_ceil(8))?;
         Ok(Classic::assemble(spec, shape, 0, bits))
     }
 
     /// For parts that came out of a filter before, or were made to fit.
-    pub(super) fn assemble(spec: Spec, shape: ClassicShape, keys: u64, bits: Pages) -> Classic {
+    pub(super) fn assemble(
+        spec: Spec,
+        shape: ClassicShape,
+        keys: u64,
+        bits: AlignedBuf,
+    ) -> Classic {
         let (scheme, capacity, fpr) = (spec.scheme(), spec.capacity(), spec.fpr());
         Classic { bits, shape, scheme, capacity, fpr, keys }
     }
 
-    pub(super) fn into_parts(self) -> (Spec, ClassicShape, u64, Pages) {
+    pub(super) fn into_parts(self) -> (Spec, ClassicShape, u64, AlignedBuf) {
         let spec = Spec::unchecked(self.capacity, self.fpr, self.scheme);
         (spec, self.shape, self.keys, self.bits)
     }
@@ -78,7 +83,7 @@ impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
 
     /// State what the filter was made for, and how many keys were counted in. What no filter can
     /// be made for is taken as not said: a rate outside 0 to 1 is 0, keys end at 2⁵⁶.
-    pub fn made_for(self, capacity: u64, fpr: f64, keys: u64) -> Self {
+    pub fn with_target(self, capacity: u64, fpr: f64, keys: u64) -> Self {
         let fpr = if (0.0..1.0).contains(&fpr) { fpr } else { 0.0 };
         let keys = keys.min(1 << 56); // so that counting on cannot overflow
         Classic { capacity, fpr, keys, ..self }
@@ -98,7 +103,7 @@ impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
         positions.all(|at| flat::bit(bytes, at))
     }
 
-    /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
+    /// Look up all of them: `answers` is cleared and filled, one answer per hash.
     pub fn contains_batch(&self, hashes: &[S::Hash], answers: &mut Vec<bool>) {
         self.scheme.check_origin(hashes);
         answers.clear();
@@ -107,7 +112,7 @@ impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
         flat::contains_batch(bytes, &self.scheme, probing, hashes, answers);
     }
 
-    /// Hash a key once, to ask or insert it later.
+    /// Hash a key once, for lookups and inserts later.
     #[inline]
     pub fn hash(&self, key: impl KeyOf<S::Keys>) -> S::Hash {
         self.scheme.hash(key)
@@ -148,27 +153,27 @@ impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
         fill(self.as_bytes(), self.reached().bits)
     }
 
-    /// How many distinct keys are in, told from the bits alone.
+    /// How many distinct keys are in, estimated from the bits alone.
     pub fn estimate(&self) -> u64 {
         self.reached().keys_at_fill(self.fill()).round() as u64
     }
 
     /// The array as far as the scheme reaches.
     fn reached(&self) -> ClassicShape {
-        let bits = self.scheme.reach(self.shape.bits).clamp(1, self.shape.bits);
+        let bits = self.scheme.addressable_bits(self.shape.bits).clamp(1, self.shape.bits);
         ClassicShape { bits, ..self.shape }
     }
 
-    /// The false-positive rate as the bits stand now.
+    /// The current false-positive rate, from the bits.
     pub fn fpr_now(&self) -> f64 {
         self.scheme.fpr_now(self.as_bytes(), self.shape.bits, self.shape.probes)
     }
 }
 
 impl<S: Scheme> Classic<S> {
-    /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
-    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
-        self.bits.move_by(mover);
+    /// Let the host's active defragmentation move its arrays; no answer changes.
+    pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
+        self.bits.move_by(memory);
     }
 
     /// Insert a key. `true`: it was certainly new.
@@ -217,15 +222,29 @@ impl<S: Scheme> Classic<S> {
         self.bits.as_mut()
     }
 
-    /// Forget everything.
+    /// Remove all keys.
     pub fn clear(&mut self) {
         self.bits.as_mut().fill(0);
         self.keys = 0;
     }
 }
 
+impl<S: Scheme + PartialEq, B: AsRef<[u8]>> Classic<S, B> {
+    /// Fails where bits do not mean the same.
+    pub(super) fn check_like<C: AsRef<[u8]>>(
+        &self,
+        other: &Classic<S, C>,
+    ) -> Result<(), MergeError> {
+        same_scheme(&self.scheme, &other.scheme)?;
+        let [ours, theirs] = [(self.capacity, self.fpr), (other.capacity, other.fpr)];
+        same_made_for(ours, theirs, self.shape == other.shape)?;
+        same("bits", self.shape.bits, other.shape.bits)?;
+        same("probes", self.shape.probes, other.shape.probes)
+    }
+}
+
 impl<S: Scheme + PartialEq> Classic<S> {
-    /// Take in everything the other filter holds. They must be of one shape and hash alike.
+    /// Add everything the other filter holds. They must be of one shape and hash alike.
     pub fn union<C: AsRef<[u8]>>(&mut self, other: &Classic<S, C>) -> Result<(), MergeError> {
         self.combine(other, |ours, theirs| ours | theirs)
     }
@@ -244,9 +263,7 @@ impl<S: Scheme + PartialEq> Classic<S> {
         other: &Classic<S, C>,
         with: impl Fn(u8, u8) -> u8,
     ) -> Result<(), MergeError> {
-        same("bits", self.shape.bits, other.shape.bits)?;
-        same("probes", self.shape.probes, other.shape.probes)?;
-        same_scheme(&self.scheme, &other.scheme)?;
+        self.check_like(other)?;
         for (ours, theirs) in self.bits.as_mut().iter_mut().zip(other.as_bytes()) {
             *ours = with(*ours, *theirs);
         }
@@ -268,5 +285,14 @@ impl<S: Scheme, B: AsRef<[u8]>> fmt::Display for Classic<S, B> {
             self.fpr_now(),
             self.fpr,
         )
+    }
+}
+
+/// Of any scheme, in one line.
+impl<S, B> fmt::Debug for Classic<S, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Classic { keys, capacity, fpr, shape, .. } = self;
+        let bytes = shape.bits.div_ceil(8);
+        write!(f, "Classic {{ keys: {keys}, capacity: {capacity}, fpr: {fpr}, bytes: {bytes} }}")
     }
 }

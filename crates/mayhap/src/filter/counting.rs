@@ -1,22 +1,22 @@
 //! The filter that can give keys up again.
 
 mod kind;
-use super::{MergeError, Remove, same, same_scheme};
+use super::{MergeError, same, same_scheme, same_target};
 use crate::Key;
 use crate::hash::Hash;
-use crate::kernel::{Mover, Pages, prefetch};
+use crate::kernel::{AlignedBuf, Relocate, prefetch};
 use crate::scheme::{Native, Scheme};
 use crate::sizing::ClassicShape;
 use crate::spec::{MAX_PROBES, Spec, SpecError};
 use std::fmt;
 
-/// A counter of four bits cannot tell 15 from more, so one that got there stays there.
+/// A counter of four bits saturates at 15 and then stays there.
 const FULL: u8 = 15;
-/// How many keys ahead a batch asks for memory, at each of its stages.
+/// How many keys ahead a batch prefetches, at each of its stages.
 const AHEAD: usize = 8;
-/// A stranger is betrayed by its first two counters three times in four: a batch fetches those
-/// first, and the others only where they are not zero.
-const SCOUTS: usize = 2;
+/// An absent key has a zero among its first two counters three times in four: a batch prefetches
+/// those first, and the others only if they are not zero.
+const LOOKAHEAD: usize = 2;
 
 /// A Bloom filter with a `remove`: four-bit counters in the place of bits.
 ///
@@ -41,8 +41,8 @@ const SCOUTS: usize = 2;
 /// assert!(!flows.remove("10.0.0.1")); // certainly absent: nothing changed
 /// # Ok::<(), mayhap::SpecError>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Counting<B = Pages> {
+#[derive(Clone)]
+pub struct Counting<B = AlignedBuf> {
     counters: B,
     /// Its "bits" are counters.
     shape: ClassicShape,
@@ -55,27 +55,27 @@ pub struct Counting<B = Pages> {
 // counter of the key goes up by one or is 15), removing a key that is in keeps it (each goes down
 // by one or is 15), and so do sums and minima of counters. So a key that is in finds no zero.
 //
-// Probes of one key may coincide. Such a counter counts the key once, in and out: the alternative,
-// once a probe, would keep the same promise, but saturate sooner, and `count` would overstate.
+// Probes of one key may coincide. Such a counter counts the key once, in and out: once per probe
+// would be correct too, but saturate sooner, and `count` would overstate.
 
 impl Counting {
-    /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
-    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
-        self.counters.move_by(mover);
+    /// Let the host's active defragmentation move its arrays; no answer changes.
+    pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
+        self.counters.move_by(memory);
     }
 
-    /// An empty filter to this wish.
+    /// An empty filter for this spec.
     pub fn new(spec: Spec) -> Result<Counting, SpecError> {
-        Counting::with_shape(spec, ClassicShape::for_rate(spec.capacity(), spec.fpr()))
+        Counting::with_shape(spec, ClassicShape::for_fpr(spec.capacity(), spec.fpr()))
     }
 
-    /// An empty filter of exactly this shape, whose bits are counters here; the spec tells what
-    /// to compare the rate with.
+    /// An empty filter of exactly this shape, whose bits are counters here; the spec is the target
+    /// to compare the false-positive rate with.
     pub fn with_shape(spec: Spec, shape: ClassicShape) -> Result<Counting, SpecError> {
         if shape.bits == 0 {
             return Err(SpecError::TooSmall { bytes: 0 });
         }
-        let counters = Pages::zeroed(bytes_of(shape))?;
+        let counters = AlignedBuf::zeroed(bytes_of(shape))?;
         Counting::from_parts(spec, shape, 0, counters)
             .ok_or(SpecError::Probes { got: shape.probes })
     }
@@ -91,7 +91,7 @@ impl Counting {
     pub fn insert_hash(&mut self, hash: Hash) -> bool {
         let bytes = self.counters.as_mut();
         let mut new = false;
-        for at in Distinct::of(&self.spec, self.shape, hash).as_slice() {
+        for at in DistinctSlots::of(&self.spec, self.shape, hash).as_slice() {
             let count = get(bytes, *at);
             new |= count == 0;
             if count < FULL {
@@ -104,13 +104,13 @@ impl Counting {
 
     /// Insert them all; returns how many were certainly new.
     pub fn insert_batch(&mut self, hashes: &[Hash]) -> u64 {
-        self.each_fetched(hashes, |filter, hash| u64::from(filter.insert_hash(hash))).sum()
+        self.prefetched(hashes, |filter, hash| u64::from(filter.insert_hash(hash))).sum()
     }
 
     /// Insert them all; `new` is cleared and filled, `true` for each that was certainly new.
     pub fn insert_batch_new(&mut self, hashes: &[Hash], new: &mut Vec<bool>) {
         new.clear();
-        new.extend(self.each_fetched(hashes, Counting::insert_hash));
+        new.extend(self.prefetched(hashes, Counting::insert_hash));
     }
 
     /// Remove one insertion of a key that was inserted. `false`: it was certainly not in, and
@@ -128,7 +128,7 @@ impl Counting {
             return false;
         }
         let bytes = self.counters.as_mut();
-        for at in Distinct::of(&self.spec, self.shape, hash).as_slice() {
+        for at in DistinctSlots::of(&self.spec, self.shape, hash).as_slice() {
             let count = get(bytes, *at);
             if (1..FULL).contains(&count) {
                 set(bytes, *at, count - 1);
@@ -140,11 +140,11 @@ impl Counting {
 
     /// Remove them all, one after another; returns how many were not certainly absent.
     pub fn remove_batch(&mut self, hashes: &[Hash]) -> u64 {
-        self.each_fetched(hashes, |filter, hash| u64::from(filter.remove_hash(hash))).sum()
+        self.prefetched(hashes, |filter, hash| u64::from(filter.remove_hash(hash))).sum()
     }
 
-    /// Do something with each hash, whose counters have been asked for a while before.
-    fn each_fetched<T>(
+    /// Call for each hash, whose counters were prefetched before.
+    fn prefetched<T>(
         &mut self,
         hashes: &[Hash],
         mut work: impl FnMut(&mut Counting, Hash) -> T,
@@ -160,13 +160,13 @@ impl Counting {
         })
     }
 
-    /// Forget everything.
+    /// Remove all keys.
     pub fn clear(&mut self) {
         self.counters.as_mut().fill(0);
         self.keys = 0;
     }
 
-    /// Take in everything the other filter holds, as often as it holds it: counters add up. They
+    /// Add everything the other filter holds, as often as it holds it: counters add up. They
     /// must be of one shape and hash alike.
     pub fn union<C: AsRef<[u8]>>(&mut self, other: &Counting<C>) -> Result<(), MergeError> {
         self.combine(other, |ours, theirs| (ours + theirs).min(FULL))?;
@@ -174,11 +174,11 @@ impl Counting {
         Ok(())
     }
 
-    /// Keep the lesser of each two counters.
+    /// Keep the minimum of each two counters.
     ///
     /// What is in both stays in, as often as in the one that has it less often, and can be removed
-    /// as often. What is in one only is mostly gone, but may still answer "maybe", and what it
-    /// left in the counters cannot be removed. [`keys`](Counting::keys) becomes an estimate.
+    /// as often. What is in only one is mostly removed, but may still be a false positive, and what
+    /// it left in the counters cannot be removed. [`keys`](Counting::keys) becomes an estimate.
     pub fn intersect<C: AsRef<[u8]>>(&mut self, other: &Counting<C>) -> Result<(), MergeError> {
         self.combine(other, u8::min)?;
         self.keys = self.estimate().min(self.keys).min(other.keys);
@@ -190,9 +190,7 @@ impl Counting {
         other: &Counting<C>,
         with: impl Fn(u8, u8) -> u8,
     ) -> Result<(), MergeError> {
-        same("counters", self.shape.bits, other.shape.bits)?;
-        same("probes", self.shape.probes, other.shape.probes)?;
-        same_scheme(&self.spec.scheme(), &other.spec.scheme())?;
+        self.check_like(other)?;
         for (ours, theirs) in self.counters.as_mut().iter_mut().zip(other.as_bytes()) {
             let low = with(*ours & 15, *theirs & 15);
             let high = with(*ours >> 4, *theirs >> 4);
@@ -203,8 +201,8 @@ impl Counting {
 }
 
 impl<B: AsRef<[u8]>> Counting<B> {
-    /// A filter over counters that are already there, `keys` of them counted. `None` where the
-    /// bytes are not as many as the shape says, or the half byte past the last counter is not 0.
+    /// A filter over existing counters with `keys` keys. `None` if the number of bytes does not
+    /// match the shape, or the half byte past the last counter is not 0.
     pub(crate) fn from_parts(
         spec: Spec,
         shape: ClassicShape,
@@ -216,6 +214,14 @@ impl<B: AsRef<[u8]>> Counting<B> {
             && bytes.len() as u64 == bytes_of(shape)
             && (shape.bits.is_multiple_of(2) || bytes.last().is_some_and(|last| *last <= FULL));
         fits.then_some(Counting { counters, shape, spec, keys })
+    }
+
+    /// Fails where counters do not mean the same.
+    pub(super) fn check_like<C: AsRef<[u8]>>(&self, other: &Counting<C>) -> Result<(), MergeError> {
+        same_scheme(&self.spec.scheme(), &other.spec.scheme())?;
+        same_target(self.spec, other.spec, self.shape == other.shape)?;
+        same("counters", self.shape.bits, other.shape.bits)?;
+        same("probes", self.shape.probes, other.shape.probes)
     }
 
     /// Whether the key may be in; `false` is certain.
@@ -231,19 +237,19 @@ impl<B: AsRef<[u8]>> Counting<B> {
         self.positions(hash).all(|at| get(bytes, at) != 0)
     }
 
-    /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
+    /// Look up all of them: `answers` is cleared and filled, one answer per hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
         self.spec.scheme_ref().check_origin(hashes);
         answers.clear();
         answers.reserve(hashes.len());
         for i in 0..hashes.len() + 2 * AHEAD {
             if let Some(hash) = hashes.get(i) {
-                self.scout(*hash);
+                self.prefetch_ahead(*hash);
             }
             if let Some(hash) = i.checked_sub(AHEAD).and_then(|i| hashes.get(i)) {
                 let bytes = self.as_bytes();
-                if self.positions(*hash).take(SCOUTS).all(|at| get(bytes, at) != 0) {
-                    self.fetch(*hash, SCOUTS);
+                if self.positions(*hash).take(LOOKAHEAD).all(|at| get(bytes, at) != 0) {
+                    self.fetch(*hash, LOOKAHEAD);
                 }
             }
             if let Some(hash) = i.checked_sub(2 * AHEAD).and_then(|i| hashes.get(i)) {
@@ -270,21 +276,21 @@ impl<B: AsRef<[u8]>> Counting<B> {
         positions(&self.spec, self.shape, hash)
     }
 
-    /// Bring the key's first counters near.
+    /// Prefetch the key's first counters.
     #[inline]
-    fn scout(&self, hash: Hash) {
+    fn prefetch_ahead(&self, hash: Hash) {
         let bytes = self.as_bytes();
-        self.positions(hash).take(SCOUTS).for_each(|at| prefetch(bytes, (at >> 1) as usize));
+        self.positions(hash).take(LOOKAHEAD).for_each(|at| prefetch(bytes, (at >> 1) as usize));
     }
 
-    /// Bring the key's counters near, but for the first few.
+    /// Prefetch the key's counters after the first few.
     #[inline]
     fn fetch(&self, hash: Hash, but: usize) {
         let bytes = self.as_bytes();
         self.positions(hash).skip(but).for_each(|at| prefetch(bytes, (at >> 1) as usize));
     }
 
-    /// Hash a key once, to ask, insert or remove it later.
+    /// Hash a key once, to look up, insert or remove it later.
     #[inline]
     pub fn hash(&self, key: impl Key) -> Hash {
         self.spec.scheme().hash(key)
@@ -295,22 +301,22 @@ impl<B: AsRef<[u8]>> Counting<B> {
         self.spec.scheme()
     }
 
-    /// What it was made for.
+    /// Its spec.
     pub fn spec(&self) -> Spec {
         self.spec
     }
 
-    /// How it is laid out; its "bits" are counters here.
+    /// Its shape; its "bits" are counters here.
     pub fn shape(&self) -> ClassicShape {
         self.shape
     }
 
-    /// Inserts less removals (after an intersection: an estimate).
+    /// Inserts minus removals (after an intersection: an estimate).
     pub fn keys(&self) -> u64 {
         self.keys
     }
 
-    /// The counters, two a byte, the first in the low half of the first.
+    /// The counters, two per byte, the first in the low half of the first.
     pub fn as_bytes(&self) -> &[u8] {
         self.counters.as_ref()
     }
@@ -321,18 +327,18 @@ impl<B: AsRef<[u8]>> Counting<B> {
         self.as_bytes().iter().map(used).sum::<u64>() as f64 / self.shape.bits as f64
     }
 
-    /// How many distinct keys are in, told from the counters alone.
+    /// How many distinct keys are in, estimated from the counters alone.
     pub fn estimate(&self) -> u64 {
         self.shape.keys_at_fill(self.fill()).round() as u64
     }
 
-    /// The false-positive rate as the counters stand now.
+    /// The current false-positive rate, from the counters.
     pub fn fpr_now(&self) -> f64 {
         self.fill().powi(self.shape.probes as i32)
     }
 }
 
-/// Two counters a byte.
+/// Two counters per byte.
 fn bytes_of(shape: ClassicShape) -> u64 {
     shape.bits.div_ceil(2)
 }
@@ -354,15 +360,15 @@ fn positions(spec: &Spec, shape: ClassicShape, hash: Hash) -> impl Iterator<Item
 }
 
 /// The counters of one key, each once.
-struct Distinct {
+struct DistinctSlots {
     at: [u64; MAX_PROBES as usize],
     many: usize,
 }
 
-impl Distinct {
+impl DistinctSlots {
     #[inline]
-    fn of(spec: &Spec, shape: ClassicShape, hash: Hash) -> Distinct {
-        let mut own = Distinct { at: [0; MAX_PROBES as usize], many: 0 };
+    fn of(spec: &Spec, shape: ClassicShape, hash: Hash) -> DistinctSlots {
+        let mut own = DistinctSlots { at: [0; MAX_PROBES as usize], many: 0 };
         for at in positions(spec, shape, hash) {
             if !own.as_slice().contains(&at) {
                 own.at[own.many] = at;
@@ -375,12 +381,6 @@ impl Distinct {
     #[inline]
     fn as_slice(&self) -> &[u64] {
         &self.at[..self.many]
-    }
-}
-
-impl Remove for Counting {
-    fn remove_hash(&mut self, hash: Hash) -> bool {
-        self.remove_hash(hash)
     }
 }
 

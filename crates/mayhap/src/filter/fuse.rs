@@ -9,9 +9,9 @@ mod tests;
 
 use crate::Key;
 use crate::hash::Hash;
-use crate::kernel::{Mover, Pages, Shard, Table};
+use crate::kernel::{AlignedBuf, Relocate, Shard, ShardDirectory};
 use crate::scheme::{Native, Scheme};
-use crate::sizing::{FuseShape, hash_floor};
+use crate::sizing::{FuseShape, collision_rate};
 use crate::spec::Spec;
 use std::fmt;
 
@@ -19,7 +19,7 @@ use std::fmt;
 ///
 /// Never a false negative. The rate is 2⁻ʷ for fingerprints of `w` bits, the fewest that meet the
 /// [`Spec`], and does not depend on the number of keys: the spec's capacity is not a limit. 1%
-/// costs 7.9 bits a key, where [`Blocked`](crate::Blocked) takes 9.9. A lookup is three
+/// costs 7.9 bits per key, where [`Blocked`](crate::Blocked) takes 9.9. A lookup is three
 /// neighbouring cache misses at once. Rates down to 2⁻³² can be had.
 ///
 /// It is built once, from all keys, and takes no more: where a fingerprint goes depends on all
@@ -27,19 +27,19 @@ use std::fmt;
 /// and build anew, or choose [`Blocked`](crate::Blocked).
 ///
 /// ```
-/// # use mayhap::{Fuse, Spec};
-/// let known = Fuse::from_keys(Spec::new(3, 0.01)?, ["ada", "bob", "cyd"])?;
+/// # use mayhap::Fuse;
+/// let known = Fuse::from_keys(0.01, ["ada", "bob", "cyd"])?;
 /// assert!(known.contains("ada"));
 /// assert!(!known.contains("eve")); // certainly absent
 /// assert_eq!((known.keys(), known.width()), (3, 7));
 /// # Ok::<(), mayhap::SpecError>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Fuse<B = Pages> {
+#[derive(Clone)]
+pub struct Fuse<B = AlignedBuf> {
     /// A directory of shards, then their fingerprints.
     body: B,
     /// What the directory says.
-    table: Table,
+    table: ShardDirectory,
     spec: Spec,
     keys: u64,
 }
@@ -54,7 +54,7 @@ impl<B: AsRef<[u8]>> Fuse<B> {
     /// ```
     /// # use mayhap::{Fuse, Spec};
     /// let spec = Spec::new(1_000, 0.01)?;
-    /// let built = Fuse::from_keys(spec, 0..1000u64)?;
+    /// let built = Fuse::with_spec(spec, 0..1000u64)?;
     /// let bytes = built.as_bytes();
     /// let opened = Fuse::from_bytes(spec, built.keys(), built.shards(), built.width(), bytes).unwrap();
     /// assert!((0..1000u64).all(|key| opened.contains(key)));
@@ -63,7 +63,7 @@ impl<B: AsRef<[u8]>> Fuse<B> {
     /// # Ok::<(), mayhap::SpecError>(())
     /// ```
     pub fn from_bytes(spec: Spec, keys: u64, shards: u64, width: u32, body: B) -> Option<Fuse<B>> {
-        let table = Table::read(body.as_ref(), shards, width)?;
+        let table = ShardDirectory::read(body.as_ref(), shards, width)?;
         Some(Fuse { body, table, spec, keys })
     }
 
@@ -79,7 +79,7 @@ impl<B: AsRef<[u8]>> Fuse<B> {
         self.table.contains(self.body.as_ref(), hash)
     }
 
-    /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
+    /// Look up all of them: `answers` is cleared and filled, one answer per hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
         self.spec.scheme_ref().check_origin(hashes);
         answers.clear();
@@ -148,14 +148,14 @@ impl<B: AsRef<[u8]>> Fuse<B> {
         let in_slots = 0.5f64.powi(self.width() as i32);
         let rate = |shard: &Shard| shard.settled().map_or(in_slots, f64::from);
         let mean = self.table.shards().iter().map(rate).sum::<f64>() / self.shards() as f64;
-        (mean + hash_floor(self.keys)).min(1.0)
+        (mean + collision_rate(self.keys)).min(1.0)
     }
 }
 
 impl Fuse {
-    /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
-    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
-        self.body.move_by(mover);
+    /// Let the host's active defragmentation move its arrays; no answer changes.
+    pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
+        self.body.move_by(memory);
     }
 }
 

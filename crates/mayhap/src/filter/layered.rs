@@ -1,15 +1,15 @@
-//! What composites share: parts made to any rate, and batches asked of one part after another.
+//! What layered filters share: layers of any rate, and batched lookups in one layer after another.
 
-use super::{Blocked, Insert, MergeError};
+use super::{Blocked, MergeError};
 use crate::hash::Hash;
-use crate::kernel::Pages;
-use crate::sizing::{BlockedShape, hash_floor};
+use crate::kernel::AlignedBuf;
+use crate::sizing::{BlockedShape, collision_rate};
 use crate::spec::{MIN_FPR, Spec, SpecError};
 
-/// Batches are cut to this many hashes, so that what a composite keeps of one stays in cache.
+/// Batches are split into chunks of this many hashes, so that intermediate results stay in cache.
 const CHUNK: usize = 2048;
 
-/// An empty part of a composite that hashes as `whole` says.
+/// An empty layer that hashes as `whole` says.
 ///
 /// Parts of a composite have lower rates than the whole, down to where no [`Spec`] may ask for
 /// them. The shape has the true rate; the part's own spec states the nearest that it can.
@@ -19,41 +19,37 @@ pub(super) fn part(
     fpr: f64,
     shape: BlockedShape,
 ) -> Result<Blocked, SpecError> {
-    let stated = fpr.max(MIN_FPR).max(2.0 * hash_floor(capacity));
+    let stated = fpr.max(MIN_FPR).max(2.0 * collision_rate(capacity));
     Blocked::with_shape(Spec::new(capacity, stated)?.with_scheme(whole.scheme()), shape)
 }
 
-/// A copy of another's part in memory of our own.
+/// A copy of another's layer in memory of its own.
 pub(super) fn copy_of<C: AsRef<[u8]>>(part: &Blocked<C>) -> Result<Blocked, MergeError> {
     let bytes = part.as_bytes();
-    let copy = Pages::copy_of(bytes).ok();
+    let copy = AlignedBuf::copy_of(bytes).ok();
     let copy = copy.and_then(|c| Blocked::from_parts(part.spec(), part.shape(), part.keys(), c));
-    copy.ok_or_else(|| MergeError {
-        what: "free bytes",
-        have: "too few".to_owned(),
-        got: format!("{} needed", bytes.len()),
-    })
+    copy.ok_or_else(|| MergeError::memory(bytes.len() as u64))
 }
 
-/// Whether so many keys can have been counted: each that was certainly new set a bit, and an
-/// estimate counts no more than 8 keys a bit. What a file says may be wilder.
+/// Whether this key count is possible: each certainly new key set a bit, and an estimate counts no
+/// more than 8 keys per bit. A file may claim more.
 pub(super) fn is_plausible<B: AsRef<[u8]>>(part: &Blocked<B>) -> bool {
     part.keys() / 8 <= part.shape().bits()
 }
 
-/// Whether the part could have been made for the capacity it states: full to that, it keeps the
-/// rate it states. What a layer holds decides how large the next one is, so a few bytes that claim
-/// to be a layer of billions would have gigabytes reserved with the next key.
-pub(super) fn keeps_its_rate<B: AsRef<[u8]>>(part: &Blocked<B>) -> bool {
+/// Whether the layer could have been made for its stated capacity: at that capacity it keeps its
+/// stated rate. A layer's capacity decides the size of the next one, so a few bytes that claim to
+/// be a layer of billions would allocate gigabytes with the next key.
+pub(super) fn keeps_its_fpr<B: AsRef<[u8]>>(part: &Blocked<B>) -> bool {
     let (spec, shape) = (part.spec(), part.shape());
-    // A hundredth for machines that round otherwise. The first condition is implied, and cheap.
+    // 1% tolerance for machines that round differently. The first condition is implied, and cheap.
     spec.capacity() <= shape.bits().saturating_mul(8)
         && shape.fpr_at(spec.capacity()) <= 1.01 * spec.fpr()
 }
 
-/// Whether any part may hold each of the hashes; the parts most likely to answer come first.
+/// Whether any layer may hold each of the hashes; the layers most likely to answer come first.
 ///
-/// The first part answers the whole batch; the others are asked only for what is still open.
+/// The first layer answers the whole batch; the others are looked up only for unresolved hashes.
 pub(super) fn any_contains<'a, B: AsRef<[u8]> + 'a>(
     mut parts: impl Iterator<Item = &'a Blocked<B>> + Clone,
     hashes: &[Hash],
@@ -68,7 +64,7 @@ pub(super) fn any_contains<'a, B: AsRef<[u8]> + 'a>(
     if parts.clone().next().is_none() {
         return;
     }
-    let mut open = Open::default();
+    let mut open = Unresolved::default();
     for (hashes, answers) in chunks(hashes, answers) {
         open.start(hashes);
         open.keep_if_not(answers);
@@ -78,7 +74,7 @@ pub(super) fn any_contains<'a, B: AsRef<[u8]> + 'a>(
     }
 }
 
-/// A batch and its answers in pieces that go well together.
+/// A batch and its answers in chunks.
 pub(super) fn chunks<'a>(
     hashes: &'a [Hash],
     answers: &'a mut [bool],
@@ -86,19 +82,19 @@ pub(super) fn chunks<'a>(
     hashes.chunks(CHUNK).zip(answers.chunks_mut(CHUNK))
 }
 
-/// The hashes of a batch that no part has answered for yet, in the order they came.
+/// The hashes of a batch that no layer has answered for yet, in order.
 #[derive(Default)]
-pub(super) struct Open {
+pub(super) struct Unresolved {
     hashes: Vec<Hash>,
-    /// Where each was in the batch.
+    /// The index of each in the batch.
     at: Vec<usize>,
-    /// Those before are done with.
+    /// Those before are resolved.
     first: usize,
     answers: Vec<bool>,
 }
 
-impl Open {
-    /// All of them, afresh.
+impl Unresolved {
+    /// Start with all of them.
     pub(super) fn start(&mut self, hashes: &[Hash]) {
         self.hashes.clear();
         self.hashes.extend_from_slice(hashes);
@@ -107,26 +103,26 @@ impl Open {
         self.first = 0;
     }
 
-    /// One more.
+    /// Add one.
     pub(super) fn push(&mut self, at: usize, hash: Hash) {
         self.hashes.push(hash);
         self.at.push(at);
     }
 
-    /// The next one, which is then open no more.
+    /// The next one, which is then resolved.
     pub(super) fn pop(&mut self) -> Option<(usize, Hash)> {
         let next = (*self.at.get(self.first)?, *self.hashes.get(self.first)?);
         self.first += 1;
         Some(next)
     }
 
-    /// Whether none is open.
+    /// Whether all are resolved.
     pub(super) fn is_empty(&self) -> bool {
         self.first >= self.hashes.len()
     }
 
-    /// Ask a part for all that are open; `heard` hears each answer and its place in the batch.
-    /// Those that may be in the part are open no more.
+    /// Look up all unresolved hashes in a layer; `heard` is called with each answer and its index.
+    /// Those that may be in the layer are resolved.
     pub(super) fn ask<B: AsRef<[u8]>>(
         &mut self,
         part: &Blocked<B>,
@@ -144,11 +140,11 @@ impl Open {
         self.answers = answers;
     }
 
-    /// Only those stay open that are not answered with yes.
+    /// Keep only those without a positive answer.
     fn keep_if_not(&mut self, answers: &[bool]) {
         let mut kept = 0;
         for (i, yes) in (self.first..self.hashes.len()).zip(answers) {
-            // Written either way: a branch here would be guessed wrong too often.
+            // Branchless: a branch here would be mispredicted too often.
             (self.hashes[kept], self.at[kept]) = (self.hashes[i], self.at[i]);
             kept += usize::from(!yes);
         }
@@ -157,18 +153,18 @@ impl Open {
         self.first = 0;
     }
 
-    /// Insert the next ones into a part, `count` at most; `new` hears of those that were
-    /// certainly new there. None of them is open any more.
+    /// Insert the next ones into a layer, `count` at most; `new` is called for those that were
+    /// certainly new there. All of them are resolved.
     pub(super) fn insert(
         &mut self,
         count: u64,
-        part: &mut impl Insert<Hash = Hash>,
+        insert: impl FnOnce(&[Hash], &mut Vec<bool>),
         mut new: impl FnMut(usize, Hash),
     ) {
         let open = self.hashes.len() - self.first;
         let end = self.first + usize::try_from(count).map_or(open, |count| count.min(open));
         let hashes = &self.hashes[self.first..end];
-        part.insert_batch_new(hashes, &mut self.answers);
+        insert(hashes, &mut self.answers);
         let places = &self.at[self.first..end];
         for ((at, hash), is_new) in places.iter().zip(hashes).zip(&self.answers) {
             if *is_new {

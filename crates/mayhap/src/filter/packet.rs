@@ -23,7 +23,7 @@ use core::fmt;
 /// [secret](Packet::with_secret) only those who know it.
 ///
 /// ```
-/// use mayhap::{Packet, PacketError};
+/// use mayhap::packet::{Packet, PacketError};
 /// type Header = Packet<32, 5>; // 256 bits, five probes a link
 ///
 /// let mut path = Header::new().with_seed(7).with_limit(128);
@@ -43,10 +43,10 @@ use core::fmt;
 /// Sizes that make no sense do not compile:
 ///
 /// ```compile_fail,E0080
-/// mayhap::Packet::<0, 5>::new();
+/// mayhap::packet::Packet::<0, 5>::new();
 /// ```
 /// ```compile_fail,E0080
-/// mayhap::Packet::<8, 65>::new();
+/// mayhap::packet::Packet::<8, 65>::new();
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<const BYTES: usize, const PROBES: u32> {
@@ -151,7 +151,7 @@ impl<const BYTES: usize, const PROBES: u32> Packet<BYTES, PROBES> {
         self.become_if_allowed(bytes)
     }
 
-    /// Take in everything the other packet holds. They must hash alike; a union that would pass
+    /// Add everything the other packet holds. They must hash alike; a union that would pass
     /// the limit is refused. A refusal changes nothing.
     pub fn union(&mut self, other: &Self) -> Result<(), PacketError> {
         self.become_if_allowed(self.combine(other, |ours, theirs| ours | theirs)?).map(|_| ())
@@ -194,7 +194,7 @@ impl<const BYTES: usize, const PROBES: u32> Packet<BYTES, PROBES> {
         self.bytes = [0; BYTES];
     }
 
-    /// Hash a key once, to ask or insert it (in this and every equally hashed filter) later.
+    /// Hash a key once, for lookups and inserts in this and every equally hashed filter.
     #[inline]
     pub fn hash(&self, key: impl Key) -> Hash {
         self.scheme.hash(key)
@@ -232,14 +232,14 @@ impl<const BYTES: usize, const PROBES: u32> Packet<BYTES, PROBES> {
         f64::from(ones(&self.bytes)) / f64::from(Self::BITS)
     }
 
-    /// The false-positive rate as the bits stand now.
+    /// The current false-positive rate, from the bits.
     pub fn fpr_now(&self) -> f64 {
         // Not `powi`, which `core` does not have.
         let fill = self.fill();
         (0..PROBES).fold(1.0, |rate, _| rate * fill)
     }
 
-    /// How many distinct keys are in, told from the bits alone.
+    /// How many distinct keys are in, estimated from the bits alone.
     #[cfg(feature = "std")]
     pub fn estimate(&self) -> u64 {
         let shape = crate::sizing::ClassicShape { bits: u64::from(Self::BITS), probes: PROBES };
@@ -261,26 +261,6 @@ impl<const BYTES: usize, const PROBES: u32> fmt::Display for Packet<BYTES, PROBE
             self.limit,
             self.fpr_now(),
         )
-    }
-}
-
-/// Not [`Insert`](crate::Insert): that trait has no way to tell of a refusal, and a key that was
-/// refused in silence would be a false negative.
-#[cfg(feature = "std")]
-impl<const BYTES: usize, const PROBES: u32> crate::Contains for Packet<BYTES, PROBES> {
-    type Hash = Hash;
-
-    fn hash(&self, key: impl Key) -> Hash {
-        self.hash(key)
-    }
-
-    fn contains_hash(&self, hash: Hash) -> bool {
-        self.contains_hash(hash)
-    }
-
-    fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
-        answers.clear();
-        answers.extend(hashes.iter().map(|hash| self.contains_hash(*hash)));
     }
 }
 
@@ -379,9 +359,10 @@ mod tests {
         #[test]
         fn a_batch_is_a_loop(keys in vec(any::<u64>(), 0..40), asked in vec(any::<u64>(), 0..99)) {
             let packet = holding(Header::new(), &keys);
-            let hashes: Vec<Hash> = asked.iter().map(|key| packet.hash(key)).collect();
+            let bytes: Vec<_> = asked.iter().map(|key| key.to_le_bytes()).collect();
+            let keys: Vec<&[u8]> = bytes.iter().map(|key| &key[..]).collect();
             let mut answers = vec![true];
-            packet.contains_batch(&hashes, &mut answers);
+            packet.contains_bytes_batch(&keys, &mut answers);
             let want: Vec<bool> = asked.iter().map(|key| packet.contains(key)).collect();
             prop_assert_eq!(answers, want);
         }

@@ -2,21 +2,25 @@
 
 mod kind;
 
-use super::layered::{Open, any_contains, chunks, copy_of, is_plausible, keeps_its_rate, part};
+use super::layered::{
+    Unresolved, any_contains, chunks, copy_of, is_plausible, keeps_its_fpr, part,
+};
 use super::{Blocked, MAX_GENERATION_LAYERS, MergeError, same_scheme};
 use crate::Key;
 use crate::hash::Hash;
-use crate::kernel::{Mover, Pages};
+use crate::kernel::{AlignedBuf, Relocate};
 use crate::scheme::{Native, Scheme};
 use crate::sizing::{Layer, any_of};
 use crate::spec::{Spec, SpecError};
 use std::fmt;
 
-/// What the total capacity is multiplied by when nobody says otherwise.
+/// The default growth factor of the total capacity.
 const GROWTH: u32 = 4;
-/// The most layers, of its own growth and of filters taken in: as many as a file holds.
+/// Maximum layers, of its own growth and of merged filters: as many as a file can have.
 const MAX_LAYERS: usize = 4096;
-/// Where targets that add up must stop.
+/// Growth counts no more keys than the bits hold at so many each.
+const LEAST_BITS_A_KEY: u64 = 2;
+/// The limit of a sum of target rates.
 const MAX_FPR: f64 = 0.999;
 
 /// The filter for those who cannot say how many keys will come: it grows by layers, and the rate
@@ -26,7 +30,7 @@ const MAX_FPR: f64 = 0.999;
 /// layer holds its capacity, the next certainly new key brings one that multiplies the total
 /// capacity by the growth factor (4, or as [`with_growth`](Scalable::with_growth) says). A layer
 /// is a [`Blocked`]. The first takes a quarter of the target rate and each later one a fifth of
-/// what is left, so at 1% a filter that never grew costs 12.6 bits a key, and one grown from 1000
+/// what is left, so at 1% a filter that never grew costs 12.6 bits per key, and one grown from 1000
 /// keys to a million 15.9 (see [`sizing`](crate::sizing::ScalableShape)). Where the number of
 /// keys is known, `Blocked` costs 9.9 and looks in one place instead of several.
 ///
@@ -44,43 +48,53 @@ const MAX_FPR: f64 = 0.999;
 /// assert!(seen.fpr_now() < 0.01);
 /// # Ok::<(), mayhap::SpecError>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Scalable<B = Pages> {
+#[derive(Clone)]
+pub struct Scalable<B = AlignedBuf> {
     spec: Spec,
     growth: u32,
     /// Never empty; keys go into the last.
     layers: Vec<Blocked<B>>,
-    /// How many keys the newest layer takes before growing is tried: its capacity, or more
-    /// where growing failed.
+    /// How many keys the newest layer takes before growing is tried: its capacity, or more if
+    /// growing failed.
     grow_at: u64,
-    /// No layer is added once there is room for so many keys.
+    /// No layer is added beyond this total capacity.
     most: u64,
 }
 
 impl Scalable {
-    /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
-    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
-        mover.relocate(&mut self.layers);
-        self.layers.iter_mut().for_each(|layer| layer.move_arrays(mover));
+    /// Let the host's active defragmentation move its arrays; no answer changes.
+    pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
+        memory.relocate(&mut self.layers);
+        self.layers.iter_mut().for_each(|layer| layer.relocate(memory));
     }
 
-    /// An empty filter of one layer, to this wish.
+    /// An empty filter of one layer, for this spec.
     pub fn new(spec: Spec) -> Result<Scalable, SpecError> {
         let layer = Layer::first(spec.capacity(), spec.fpr());
         let layers = vec![part(spec, layer.capacity, layer.fpr(), layer.shape)?];
         Ok(Scalable { spec, growth: GROWTH, layers, grow_at: layer.capacity, most: u64::MAX })
     }
 
-    /// One layer that was made beforehand, and more by this factor once it is full, up to `most`
-    /// keys: all together stay below `fpr`.
+    /// One existing layer, and more by this factor once it is full, up to `most` keys: all together
+    /// stay below `fpr`.
     pub(super) fn from_first(first: Blocked, fpr: f64, growth: u32, most: u64) -> Scalable {
         let capacity = first.spec().capacity();
         let spec = Spec::unchecked(capacity, fpr, first.scheme());
         Scalable { spec, growth, layers: vec![first], grow_at: capacity, most }
     }
 
-    /// Take in another's layers one by one, each into that of its place here, which has its shape
-    /// where there is one.
+    /// For layers that came out of a filter before.
+    pub(super) fn over(spec: Spec, growth: u32, layers: Vec<Blocked>) -> Scalable {
+        let grow_at = layers.last().map_or(0, |newest| newest.spec().capacity());
+        Scalable { spec, growth, layers, grow_at, most: u64::MAX }
+    }
+
+    pub(super) fn into_layers(self) -> (Spec, u32, Vec<Blocked>) {
+        (self.spec, self.growth, self.layers)
+    }
+
+    /// Merge another's layers one by one, each into the one at its index here, which has its shape
+    /// if there is one.
     pub(super) fn union_layers<C: AsRef<[u8]>>(
         &mut self,
         other: &Scalable<C>,
@@ -95,19 +109,19 @@ impl Scalable {
         Ok(())
     }
 
-    /// The layers, to be changed in place.
+    /// The layers, for changes in place.
     pub(super) fn layers_mut(&mut self) -> &mut [Blocked] {
         &mut self.layers
     }
 
-    /// Multiply the total capacity by this, 2 to 1024, with each layer still to come. A higher
-    /// factor means fewer layers to ask, and more memory that waits for keys.
+    /// Multiply the total capacity by this, 2 to 1024, with each new layer. A higher factor means
+    /// fewer layers to look up, and more memory reserved for keys to come.
     pub fn with_growth(mut self, growth: u32) -> Result<Scalable, SpecError> {
         self.set_growth(growth)?;
         Ok(self)
     }
 
-    /// As [`with_growth`](Scalable::with_growth), for a filter that has keys to lose.
+    /// As [`with_growth`](Scalable::with_growth), without consuming the filter on an error.
     pub fn set_growth(&mut self, growth: u32) -> Result<(), SpecError> {
         if !is_growth(growth) {
             return Err(SpecError::Growth { got: growth });
@@ -125,7 +139,7 @@ impl Scalable {
     /// Insert a hashed key. `true`: it was certainly new.
     pub fn insert_hash(&mut self, hash: Hash) -> bool {
         let Some((newest, older)) = self.layers.split_last_mut() else { return false };
-        // A key that any layer answers for needs no second place.
+        // A key that any layer may contain is not inserted again.
         if older.iter().rev().any(|layer| layer.contains_hash(hash)) {
             return false;
         }
@@ -155,14 +169,14 @@ impl Scalable {
         }
         new.clear();
         new.resize(hashes.len(), false);
-        let mut open = Open::default();
+        let mut open = Unresolved::default();
         for (hashes, new) in chunks(hashes, new) {
             open.start(hashes);
-            self.insert_open(&mut open, new);
+            self.insert_unresolved(&mut open, new);
         }
     }
 
-    /// The layer that can take them all by itself: that of a filter that did not grow.
+    /// The layer that can take all of them: the only one of a filter that did not grow.
     fn only_for(&mut self, hashes: &[Hash]) -> Option<&mut Blocked> {
         match self.layers.as_mut_slice() {
             [only] if self.grow_at.saturating_sub(only.keys()) >= hashes.len() as u64 => Some(only),
@@ -170,18 +184,20 @@ impl Scalable {
         }
     }
 
-    /// Older layers do not change while we insert, so they are asked for the whole batch at
+    /// Older layers do not change while we insert, so they are looked up for the whole batch at
     /// once; the newest takes the rest in runs that cannot overfill it.
-    fn insert_open(&mut self, open: &mut Open, new: &mut [bool]) {
+    fn insert_unresolved(&mut self, open: &mut Unresolved, new: &mut [bool]) {
         let older = self.layers.len() - 1;
         for layer in self.layers[..older].iter().rev() {
             open.ask(layer, |_, _| ());
         }
         while !open.is_empty() {
             let Some(newest) = self.layers.last_mut() else { return };
-            let room = self.grow_at.saturating_sub(newest.keys());
-            if room > 0 {
-                open.insert(room, newest, |at, _| new[at] = true);
+            let remaining = self.grow_at.saturating_sub(newest.keys());
+            if remaining > 0 {
+                let insert =
+                    |hashes: &[Hash], new: &mut Vec<bool>| newest.insert_batch_new(hashes, new);
+                open.insert(remaining, insert, |at, _| new[at] = true);
                 continue;
             }
             let Some((at, hash)) = open.pop() else { return };
@@ -190,7 +206,7 @@ impl Scalable {
             }
             let full = self.layers.len() - 1;
             if self.grow() {
-                // What was the newest is an older one for those that follow.
+                // The previous newest is an older one for those that follow.
                 open.ask(&self.layers[full], |_, _| ());
             }
             new[at] = self.insert_newest(hash);
@@ -201,8 +217,8 @@ impl Scalable {
         self.layers.last_mut().is_some_and(|newest| newest.insert_hash(hash))
     }
 
-    /// Try for a layer. If there is none to be had, try again when the newest has taken in some
-    /// more: finding out is not free.
+    /// Try to add a layer. If that fails, try again when the newest has taken some more: trying is
+    /// not free.
     fn grow(&mut self) -> bool {
         let grown = self.add_layer().is_ok();
         if !grown && let Some(newest) = self.layers.last() {
@@ -212,8 +228,8 @@ impl Scalable {
         grown
     }
 
-    /// Make sure that the next key finds room within the promise, now rather than when it comes:
-    /// a full filter gets its next layer, or says why it cannot.
+    /// Make sure now that the next key fits within the target rate: a full filter gets its next
+    /// layer, or an error says why not.
     pub fn try_grow(&mut self) -> Result<(), SpecError> {
         match self.layers.last() {
             Some(newest) if newest.keys() < newest.spec().capacity() => Ok(()),
@@ -225,7 +241,7 @@ impl Scalable {
         let (fpr, total) = (self.spec.fpr(), self.capacity());
         let layer = self.next_layer();
         let layer = layer.ok_or_else(|| {
-            // Why it ends here: too many keys for a filter, or for the hash.
+            // The reason it ends here: too many keys for a filter, or for the hash.
             let more = Spec::new(total.saturating_add(1), fpr).err();
             more.unwrap_or(SpecError::Capacity { got: total.saturating_add(1) })
         })?;
@@ -234,10 +250,10 @@ impl Scalable {
         Ok(())
     }
 
-    /// Forget everything and be one layer again, the smallest.
+    /// Remove all keys and all layers but the smallest.
     pub fn clear(&mut self) {
         // The smallest stays; in a generation of a window the first, whose shape all of them share:
-        // its last layer is cut to fit, and may be smaller.
+        // its last layer is sized to fit, and may be smaller.
         if !self.is_generation() {
             self.layers.sort_by_key(|layer| layer.spec().capacity());
         }
@@ -246,27 +262,27 @@ impl Scalable {
         self.grow_at = self.newest_capacity();
     }
 
-    /// Take in everything the other filter holds, and keep the promise: all layers together
-    /// stay below this filter's target. They must hash alike.
+    /// Add everything the other filter holds within the target rate: all layers together stay below
+    /// this filter's target. They must hash alike.
     ///
-    /// A layer that fits into one of ours (one shape, room for the keys of both) is merged with
-    /// it; others come to stand beside ours while the target allows. Where it does not, nothing
-    /// changes and the error tells the rates; [`adopt`](Scalable::adopt) takes them all the same.
+    /// A layer that fits into one of ours (same shape, capacity for the keys of both) is merged
+    /// with it; others are added beside ours while the target allows. If it does not, nothing
+    /// changes and the error says the rates; [`adopt`](Scalable::adopt) takes them all the same.
     pub fn union<C: AsRef<[u8]>>(&mut self, other: &Scalable<C>) -> Result<(), MergeError> {
         same_scheme(&self.spec.scheme(), &other.spec.scheme())?;
         let together = self.spent_with(other);
         if together > self.spec.fpr() {
-            return Err(MergeError {
-                what: "rates",
-                have: format!("at most {:.3e}", self.spec.fpr()),
-                got: format!("{together:.3e} together with those"),
-            });
+            return Err(MergeError::new(
+                "rates",
+                format_args!("at most {:.3e}", self.spec.fpr()),
+                format_args!("{together:.3e} together with those"),
+            ));
         }
         self.take(other)
     }
 
-    /// As [`union`](Scalable::union), whatever it does to the rate: where the target cannot
-    /// hold, [`spec`](Scalable::spec) has the sum of both targets from then on.
+    /// As [`union`](Scalable::union), whatever it does to the false-positive rate: if the target
+    /// cannot hold, [`spec`](Scalable::spec) has the sum of both targets from then on.
     pub fn adopt<C: AsRef<[u8]>>(&mut self, other: &Scalable<C>) -> Result<(), MergeError> {
         same_scheme(&self.spec.scheme(), &other.spec.scheme())?;
         let together = self.spent_with(other);
@@ -280,26 +296,27 @@ impl Scalable {
         Ok(())
     }
 
-    /// Where each of the other's layers goes: into that layer of ours, or beside them.
+    /// Where each of the other's layers goes: into a layer of ours, or beside them.
     fn places_for<C: AsRef<[u8]>>(&self, other: &Scalable<C>) -> Vec<Option<usize>> {
-        let mut room: Vec<u64> = self.layers.iter().map(room_in).collect();
+        let mut remaining: Vec<u64> = self.layers.iter().map(remaining_in).collect();
         let place = |theirs: &Blocked<C>| {
             let fits = |at: &usize| {
-                self.layers[*at].shape() == theirs.shape() && room[*at] >= theirs.keys()
+                self.layers[*at].shape() == theirs.shape() && remaining[*at] >= theirs.keys()
             };
-            let place = (0..room.len()).find(fits);
+            let place = (0..remaining.len()).find(fits);
             if let Some(at) = place {
-                room[at] -= theirs.keys();
+                remaining[at] -= theirs.keys();
             }
             place
         };
         other.layers.iter().map(place).collect()
     }
 
-    /// What would be spent of the target after taking in the other's layers, when the layer that
-    /// then takes new keys is full.
+    /// The rate used of the target after adding the other's layers, when the layer that then takes
+    /// new keys is full.
     fn spent_with<C: AsRef<[u8]>>(&self, other: &Scalable<C>) -> f64 {
-        let ours = self.layers.iter().map(|layer| (layer.shape(), layer.keys(), room_in(layer)));
+        let ours =
+            self.layers.iter().map(|layer| (layer.shape(), layer.keys(), remaining_in(layer)));
         let mut loads: Vec<_> = ours.collect();
         for (theirs, place) in other.layers.iter().zip(self.places_for(other)) {
             match place {
@@ -307,7 +324,7 @@ impl Scalable {
                     loads[at].1 += theirs.keys();
                     loads[at].2 -= theirs.keys();
                 }
-                None => loads.push((theirs.shape(), theirs.keys(), room_in(theirs))),
+                None => loads.push((theirs.shape(), theirs.keys(), remaining_in(theirs))),
             }
         }
         if let Some(newest) = loads.iter_mut().max_by_key(|load| load.2) {
@@ -321,11 +338,8 @@ impl Scalable {
         // What can fail comes first, so that nothing is half done.
         let more = places.iter().filter(|place| place.is_none()).count();
         if self.layers.len() + more > MAX_LAYERS {
-            return Err(MergeError {
-                what: "layers, of which there may be 4096,",
-                have: self.layers.len().to_string(),
-                got: format!("{more} more"),
-            });
+            let (what, have) = ("layers, of which there may be 4096,", self.layers.len());
+            return Err(MergeError::new(what, have, format_args!("{more} more")));
         }
         let mut beside = Vec::new();
         for (theirs, place) in other.layers.iter().zip(&places) {
@@ -339,9 +353,9 @@ impl Scalable {
             }
         }
         self.layers.append(&mut beside);
-        // New keys go where there is most room for them.
-        let roomy = (0..self.layers.len()).max_by_key(|at| room_in(&self.layers[*at]));
-        if let Some(at) = roomy {
+        // New keys go into the layer with the most capacity left.
+        let slack = (0..self.layers.len()).max_by_key(|at| remaining_in(&self.layers[*at]));
+        if let Some(at) = slack {
             self.layers[at..].rotate_left(1);
         }
         self.grow_at = self.newest_capacity();
@@ -350,19 +364,16 @@ impl Scalable {
 
     /// Keep only bits that both filters have. Both must be of one layer, and of one shape.
     ///
-    /// What is in both stays in; what is in one only is mostly gone, as with
-    /// [`Blocked::intersect`]. Grown filters refuse: a key that both hold may be in another
-    /// layer here than there, and would be lost.
+    /// What is in both stays in; what is in only one is mostly removed, as with
+    /// [`Blocked::intersect`]. Grown filters are rejected: a key in both may be in another layer
+    /// here than there, and would be lost.
     pub fn intersect<C: AsRef<[u8]>>(&mut self, other: &Scalable<C>) -> Result<(), MergeError> {
         same_scheme(&self.spec.scheme(), &other.spec.scheme())?;
         match (self.layers.as_mut_slice(), other.layers.as_slice()) {
             ([ours], [theirs]) => ours.intersect(theirs)?,
             (ours, theirs) => {
-                return Err(MergeError {
-                    what: "layers, of which there must be one in each,",
-                    have: ours.len().to_string(),
-                    got: theirs.len().to_string(),
-                });
+                let what = "layers, of which there must be one in each,";
+                return Err(MergeError::new(what, ours.len(), theirs.len()));
             }
         }
         self.grow_at = self.newest_capacity();
@@ -371,15 +382,14 @@ impl Scalable {
 }
 
 impl<B: AsRef<[u8]>> Scalable<B> {
-    /// A filter of layers that are already there, oldest first. `None` where there are none, or
-    /// more than 4096, or one hashes otherwise than the spec says, counts more keys than it has
-    /// room for bits or states a capacity at which it does not keep its rate, or the growth factor
-    /// is not one.
+    /// A filter over existing layers, oldest first. `None` if there are none, or more than 4096, or
+    /// one is hashed otherwise than the spec says, counts more keys than its bits can hold or
+    /// states a capacity at which it does not keep its rate, or the growth factor is invalid.
     pub fn from_parts(spec: Spec, growth: u32, layers: Vec<Blocked<B>>) -> Option<Self> {
         let belongs = |layer: &Blocked<B>| {
             layer.scheme() == spec.scheme()
                 && is_plausible(layer)
-                && keeps_its_rate(layer)
+                && keeps_its_fpr(layer)
                 && layer.spec().fpr() <= 1.01 * spec.fpr()
         };
         let fits = is_growth(growth) && layers.len() <= MAX_LAYERS && layers.iter().all(belongs);
@@ -387,7 +397,7 @@ impl<B: AsRef<[u8]>> Scalable<B> {
         fits.then_some(Scalable { spec, growth, layers, grow_at, most: u64::MAX })
     }
 
-    /// The same with a rate that no [`Spec`] may ask for, and an end to growing.
+    /// The same with a rate below the minimum of a [`Spec`], and a limit to growing.
     pub(super) fn from_layers(
         fpr: f64,
         growth: u32,
@@ -402,9 +412,9 @@ impl<B: AsRef<[u8]>> Scalable<B> {
 
     /// How many keys the newest layer takes before another is added; without end where none will
     /// be.
-    pub(super) fn room(&self) -> u64 {
+    pub(super) fn remaining(&self) -> u64 {
         match self.layers.last() {
-            Some(newest) if self.capacity() < self.most => room_in(newest),
+            Some(newest) if self.capacity() < self.most => remaining_in(newest),
             _ => u64::MAX,
         }
     }
@@ -422,19 +432,18 @@ impl<B: AsRef<[u8]>> Scalable<B> {
         self.layers.iter().rev().any(|layer| layer.contains_hash(hash))
     }
 
-    /// Have memory fetch all that a lookup of this hash may read, in every layer: see
-    /// [`Blocked::prefetch`].
+    /// Prefetch all that a lookup of this hash may read, in every layer: see [`Blocked::prefetch`].
     #[inline]
     pub fn prefetch(&self, hash: Hash) {
         self.layers.iter().for_each(|layer| layer.prefetch(hash));
     }
 
-    /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
+    /// Look up all of them: `answers` is cleared and filled, one answer per hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
         any_contains(self.layers.iter().rev(), hashes, answers);
     }
 
-    /// Hash a key once, to ask or insert it later.
+    /// Hash a key once, for lookups and inserts later.
     #[inline]
     pub fn hash(&self, key: impl Key) -> Hash {
         self.spec.scheme_ref().hash(key)
@@ -445,12 +454,12 @@ impl<B: AsRef<[u8]>> Scalable<B> {
         self.spec.scheme()
     }
 
-    /// What it was made for: the capacity of the first layer, the rate of all together.
+    /// Its spec: the capacity of the first layer, the false-positive rate of all together.
     pub fn spec(&self) -> Spec {
         self.spec
     }
 
-    /// What each new layer multiplies the total capacity by.
+    /// The growth factor of the total capacity.
     pub fn growth(&self) -> u32 {
         self.growth
     }
@@ -460,7 +469,7 @@ impl<B: AsRef<[u8]>> Scalable<B> {
         &self.layers
     }
 
-    /// How many keys the layers so far are made for.
+    /// The total capacity of the layers so far.
     pub fn capacity(&self) -> u64 {
         let capacities = self.layers.iter().map(|layer| layer.spec().capacity());
         capacities.fold(0, u64::saturating_add)
@@ -476,13 +485,26 @@ impl<B: AsRef<[u8]>> Scalable<B> {
         self.layers.iter().map(|layer| layer.as_bytes().len() as u64).sum()
     }
 
-    /// The layer that would be added now, for whoever must know its size beforehand. It is the one
-    /// that comes once the newest is full. `None` where there can be no more.
+    /// The layer that would be added once the newest is full, for callers that must know its size
+    /// beforehand. `None` if there can be no more.
     pub fn next_layer(&self) -> Option<Layer> {
         let most_layers = if self.is_generation() { MAX_GENERATION_LAYERS } else { MAX_LAYERS };
-        let (fpr, total) = (self.spec.fpr(), self.capacity());
+        let (fpr, total) = (self.spec.fpr(), self.proven_capacity());
         let next = || Layer::next_within(fpr, self.growth, total, self.spent(), self.most);
         (self.layers.len() < most_layers).then(next).flatten()
+    }
+
+    /// The capacity that growth multiplies. Layers of growing filters have rates of a quarter at most,
+    /// and so more than two bits a key; one with a rate near 1 holds many keys to a bit, and would
+    /// have gigabytes reserved with the next key. In a window the limit of its generations does it.
+    fn proven_capacity(&self) -> u64 {
+        if self.is_generation() {
+            return self.capacity();
+        }
+        let proven = |layer: &Blocked<B>| {
+            layer.spec().capacity().min(layer.shape().bits() / LEAST_BITS_A_KEY).max(1)
+        };
+        self.layers.iter().map(proven).fold(0, u64::saturating_add)
     }
 
     /// Whether it is a generation of a window, which grows to a limit.
@@ -490,8 +512,8 @@ impl<B: AsRef<[u8]>> Scalable<B> {
         self.most != u64::MAX
     }
 
-    /// Whether the newest layer holds more than its capacity, because there was no memory for
-    /// another or no number for its keys. See [`try_grow`](Scalable::try_grow).
+    /// Whether the newest layer holds more than its capacity, because another could not be
+    /// allocated or would exceed the maximum capacity. See [`try_grow`](Scalable::try_grow).
     pub fn is_overfull(&self) -> bool {
         self.layers.last().is_some_and(|newest| newest.keys() > newest.spec().capacity())
     }
@@ -503,22 +525,22 @@ impl<B: AsRef<[u8]>> Scalable<B> {
         ones / self.bytes() as f64
     }
 
-    /// How many distinct keys are in, told from the bits alone.
+    /// How many distinct keys are in, estimated from the bits alone.
     pub fn estimate(&self) -> u64 {
         self.layers.iter().map(Blocked::estimate).fold(0, u64::saturating_add)
     }
 
-    /// The false-positive rate as the bits stand now.
+    /// The current false-positive rate, from the bits.
     pub fn fpr_now(&self) -> f64 {
         any_of(self.layers.iter().map(Blocked::fpr_now))
     }
 
-    /// What the layers take of the target. A layer that is not the newest takes no more keys, so
-    /// what it holds counts and not what it might; and one that had to hold too much is counted
-    /// as if it had not, or there would be nothing left for those to come.
+    /// The rate that the layers use of the target. A layer that is not the newest takes no more
+    /// keys, so what it holds counts and not its capacity; and an overfull one is counted as if it
+    /// were not, or there would be nothing left for those to come.
     fn spent(&self) -> f64 {
-        // Layers of generations depend on the spec alone, not on counts that a merge estimates: those
-        // of all generations are alike.
+        // Layers of generations depend on the spec alone, not on counts that a merge estimates:
+        // those of all generations are alike.
         let is_generation = self.is_generation();
         let load = |layer: &Blocked<B>| match is_generation {
             true => layer.spec().capacity(),
@@ -536,7 +558,7 @@ fn is_growth(growth: u32) -> bool {
     (2..=1024).contains(&growth)
 }
 
-fn room_in<B: AsRef<[u8]>>(layer: &Blocked<B>) -> u64 {
+fn remaining_in<B: AsRef<[u8]>>(layer: &Blocked<B>) -> u64 {
     layer.spec().capacity().saturating_sub(layer.keys())
 }
 

@@ -5,26 +5,27 @@ use super::layered::is_plausible;
 use super::{Blocked, MergeError, same};
 use crate::Key;
 use crate::hash::{Hash, fold, reduce};
-use crate::kernel::{Mover, Pages};
+use crate::kernel::{AlignedBuf, Relocate};
 use crate::scheme::{Native, Scheme};
 use crate::sizing::{BlockedShape, MAX_SHARDS, shard_capacity};
 use crate::spec::{Spec, SpecError};
 use std::fmt;
 
-/// Lines are chosen by the hash's high bits, so pieces must be chosen by something else: else
-/// each piece would use but a part of its lines. Not the constant by which a key's second line is
-/// found, for the same reason.
-const APART: u64 = 0x5899_65cc_7537_4cc3;
+/// Lines are chosen by the hash's high bits, so shards must be chosen by something else: otherwise
+/// each shard would use only part of its lines. Not the constant for a key's second line either,
+/// for the same reason.
+const SHARD_SALT: u64 = 0x5899_65cc_7537_4cc3;
 
-/// Which of `shards` pieces a hashed key belongs to: the range of the hash's fold that it lies in.
+/// The shard of a hashed key, of `shards`: by the range of the folded hash.
 ///
 /// ```
-/// use mayhap::{Hash, shard_of};
-/// assert!((0..1000).all(|hash| shard_of(Hash(hash << 50), 7) < 7));
+/// use mayhap::sharded::shard_of;
+/// use mayhap::Hash;
+/// assert!((0..1000).all(|hash| shard_of(Hash::from_u64(hash << 50), 7) < 7));
 /// ```
 #[inline]
 pub fn shard_of(hash: Hash, shards: u32) -> u32 {
-    reduce(fold(hash.0, APART), shards.into()) as u32
+    reduce(fold(hash.0, SHARD_SALT), shards.into()) as u32
 }
 
 /// One filter in pieces that can live apart: on the nodes of a cluster, each a key of its own.
@@ -43,29 +44,29 @@ pub fn shard_of(hash: Hash, shards: u32) -> u32 {
 /// assert!(seen.shards()[home].contains("ada")); // a filter by itself
 /// # Ok::<(), mayhap::SpecError>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Sharded<B = Pages> {
+#[derive(Clone)]
+pub struct Sharded<B = AlignedBuf> {
     spec: Spec,
-    /// One at least, all alike.
+    /// At least one, all alike.
     shards: Vec<Blocked<B>>,
 }
 
 impl Sharded {
-    /// An empty filter to this wish in so many pieces, 1 to 4096.
+    /// An empty filter for this spec of this many pieces, 1 to 4096.
     pub fn new(spec: Spec, shards: u32) -> Result<Sharded, SpecError> {
         let part = Sharded::part(spec, shards)?;
-        let shape = BlockedShape::for_rate(part.capacity(), part.fpr_of_bits());
+        let shape = BlockedShape::for_fpr(part.capacity(), part.fpr_of_bits());
         Sharded::with_shape(spec, shards, shape)
     }
 
-    /// An empty filter whose pieces have exactly this shape.
+    /// An empty filter whose shards have exactly this shape.
     pub fn with_shape(spec: Spec, shards: u32, shape: BlockedShape) -> Result<Sharded, SpecError> {
         let part = Sharded::part(spec, shards)?;
         let shards = (0..shards).map(|_| Blocked::with_shape(part, shape));
         Ok(Sharded { spec, shards: shards.collect::<Result<_, _>>()? })
     }
 
-    /// What each piece of a filter to this wish is made for.
+    /// The capacity of each shard of a filter with this spec.
     pub fn part(spec: Spec, shards: u32) -> Result<Spec, SpecError> {
         if !(1..=MAX_SHARDS).contains(&shards) {
             return Err(SpecError::Shards { got: shards });
@@ -74,10 +75,10 @@ impl Sharded {
         Ok(Spec::new(capacity, spec.fpr())?.with_scheme(spec.scheme()))
     }
 
-    /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
-    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
-        mover.relocate(&mut self.shards);
-        self.shards.iter_mut().for_each(|shard| shard.move_arrays(mover));
+    /// Let the host's active defragmentation move its arrays; no answer changes.
+    pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
+        memory.relocate(&mut self.shards);
+        self.shards.iter_mut().for_each(|shard| shard.relocate(memory));
     }
 
     /// Insert a key. `true`: it was certainly new.
@@ -95,7 +96,7 @@ impl Sharded {
 
     /// Insert them all; returns how many were certainly new.
     pub fn insert_batch(&mut self, hashes: &[Hash]) -> u64 {
-        let groups = Groups::of(hashes, self.shards.len());
+        let groups = ByShard::of(hashes, self.shards.len());
         let shards = self.shards.iter_mut().enumerate();
         shards.map(|(home, shard)| shard.insert_batch(groups.hashes(home))).sum()
     }
@@ -104,7 +105,7 @@ impl Sharded {
     pub fn insert_batch_new(&mut self, hashes: &[Hash], new: &mut Vec<bool>) {
         new.clear();
         new.resize(hashes.len(), false);
-        let groups = Groups::of(hashes, self.shards.len());
+        let groups = ByShard::of(hashes, self.shards.len());
         let mut answers = Vec::new();
         for (home, shard) in self.shards.iter_mut().enumerate() {
             shard.insert_batch_new(groups.hashes(home), &mut answers);
@@ -112,12 +113,12 @@ impl Sharded {
         }
     }
 
-    /// Forget everything.
+    /// Remove all keys.
     pub fn clear(&mut self) {
         self.shards.iter_mut().for_each(Blocked::clear);
     }
 
-    /// Take in everything the other filter holds. They must be of as many pieces of one shape and
+    /// Add everything the other filter holds. They must have equally many shards of one shape and
     /// hash alike.
     pub fn union<C: AsRef<[u8]>>(&mut self, other: &Sharded<C>) -> Result<(), MergeError> {
         self.combine(other, Blocked::union)
@@ -134,15 +135,15 @@ impl Sharded {
         with: impl Fn(&mut Blocked, &Blocked<C>) -> Result<(), MergeError>,
     ) -> Result<(), MergeError> {
         same("shards", self.shards.len(), other.shards.len())?;
-        // Pieces of a filter are all alike, so the first one refuses or none does.
+        // Shards of a filter are all alike, so the first one is rejected or none is.
         self.shards.iter_mut().zip(&other.shards).try_for_each(|(ours, theirs)| with(ours, theirs))
     }
 }
 
 impl<B: AsRef<[u8]>> Sharded<B> {
-    /// A filter of pieces that are already there. `None` where there are none, or more than 4096,
-    /// or one is unlike the others, hashes otherwise than the spec says, or counts more keys than
-    /// it has room for bits.
+    /// A filter over existing shards. `None` if there are none, or more than 4096, or one is unlike
+    /// the others, is hashed otherwise than the spec says, or counts more keys than its bits can
+    /// hold.
     pub fn from_parts(spec: Spec, shards: Vec<Blocked<B>>) -> Option<Self> {
         let first = shards.first()?;
         let (part, shape) = (first.spec(), first.shape());
@@ -165,11 +166,11 @@ impl<B: AsRef<[u8]>> Sharded<B> {
         self.shards[self.shard_of(hash)].contains_hash(hash)
     }
 
-    /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
+    /// Look up all of them: `answers` is cleared and filled, one answer per hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
         answers.clear();
         answers.resize(hashes.len(), false);
-        let groups = Groups::of(hashes, self.shards.len());
+        let groups = ByShard::of(hashes, self.shards.len());
         let mut of_one = Vec::new();
         for (home, shard) in self.shards.iter().enumerate() {
             shard.contains_batch(groups.hashes(home), &mut of_one);
@@ -177,19 +178,19 @@ impl<B: AsRef<[u8]>> Sharded<B> {
         }
     }
 
-    /// Hash a key once, to ask or insert it later.
+    /// Hash a key once, for lookups and inserts later.
     #[inline]
     pub fn hash(&self, key: impl Key) -> Hash {
         self.spec.scheme_ref().hash(key)
     }
 
-    /// The place in [`shards`](Sharded::shards) of the piece that a hashed key belongs to.
+    /// The index in [`shards`](Sharded::shards) of the shard that a hashed key belongs to.
     #[inline]
     pub fn shard_of(&self, hash: Hash) -> usize {
         shard_of(hash, self.shards.len() as u32) as usize
     }
 
-    /// The pieces, each a filter by itself.
+    /// The shards, each a filter by itself.
     pub fn shards(&self) -> &[Blocked<B>] {
         &self.shards
     }
@@ -199,7 +200,7 @@ impl<B: AsRef<[u8]>> Sharded<B> {
         self.spec.scheme()
     }
 
-    /// What it was made for, all pieces together.
+    /// Its spec, for all shards together.
     pub fn spec(&self) -> Spec {
         self.spec
     }
@@ -209,7 +210,7 @@ impl<B: AsRef<[u8]>> Sharded<B> {
         self.shards.iter().map(Blocked::keys).fold(0, u64::saturating_add)
     }
 
-    /// Bytes in the arrays of all pieces.
+    /// Bytes in the arrays of all shards.
     pub fn bytes(&self) -> u64 {
         self.shards.iter().map(|shard| shard.as_bytes().len() as u64).sum()
     }
@@ -219,13 +220,13 @@ impl<B: AsRef<[u8]>> Sharded<B> {
         self.mean(Blocked::fill)
     }
 
-    /// How many distinct keys are in, told from the bits alone.
+    /// How many distinct keys are in, estimated from the bits alone.
     pub fn estimate(&self) -> u64 {
         self.shards.iter().map(Blocked::estimate).fold(0, u64::saturating_add)
     }
 
-    /// The false-positive rate as the bits stand now: a stranger is asked for in one piece, and in
-    /// each as often.
+    /// The current false-positive rate, from the bits: an absent key is looked up in one shard,
+    /// each equally likely.
     pub fn fpr_now(&self) -> f64 {
         self.mean(Blocked::fpr_now)
     }
@@ -250,22 +251,22 @@ impl<B: AsRef<[u8]>> fmt::Display for Sharded<B> {
     }
 }
 
-/// The hashes of a batch by the piece they belong to, in the order they came.
-struct Groups {
+/// The hashes of a batch grouped by shard, in order.
+struct ByShard {
     hashes: Vec<Hash>,
-    /// Where each was in the batch.
+    /// The index of each in the batch.
     at: Vec<usize>,
-    /// Where each piece's end.
+    /// Where each shard's hashes end.
     ends: Vec<usize>,
 }
 
-impl Groups {
-    fn of(hashes: &[Hash], shards: usize) -> Groups {
+impl ByShard {
+    fn of(hashes: &[Hash], shards: usize) -> ByShard {
         let home = |hash: Hash| shard_of(hash, shards as u32) as usize;
         let mut ends = vec![0; shards];
         hashes.iter().for_each(|hash| ends[home(*hash)] += 1);
         let mut start = 0;
-        // First where each begins; putting them in their places makes it where each ends.
+        // First where each begins; counting sort makes it where each ends.
         for end in &mut ends {
             start += std::mem::replace(end, start);
         }
@@ -275,7 +276,7 @@ impl Groups {
             (sorted[*place], at[*place]) = (*hash, i);
             *place += 1;
         }
-        Groups { hashes: sorted, at, ends }
+        ByShard { hashes: sorted, at, ends }
     }
 
     fn range(&self, home: usize) -> std::ops::Range<usize> {
@@ -286,7 +287,7 @@ impl Groups {
         &self.hashes[self.range(home)]
     }
 
-    /// What a piece says of its hashes, to where they came from.
+    /// Scatter a shard's answers to the indices of its hashes.
     fn spread(&self, home: usize, answers: &[bool], to: &mut [bool]) {
         for (at, answer) in self.at[self.range(home)].iter().zip(answers) {
             to[*at] = *answer;

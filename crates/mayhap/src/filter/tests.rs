@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::hash::Secret;
+use crate::key::AnyKey;
 use crate::scheme::Scheme;
 use crate::sizing::{BlockedShape, ClassicShape};
 use crate::spec::{Spec, SpecError};
@@ -11,7 +12,7 @@ use proptest::prelude::*;
 type Outcome = Result<(), SpecError>;
 
 macro_rules! promises {
-    ($module:ident: $Kind:ident, $name:literal, $what:literal, $absurd:expr, $golden:expr) => {
+    ($module:ident: $Kind:ident, $name:literal, $absurd:expr, $golden:expr) => {
         mod $module {
             use super::*;
 
@@ -80,16 +81,16 @@ macro_rules! promises {
                 let mut filter = $Kind::new(spec)?;
                 let mut differs = |other: Spec| {
                     let other = $Kind::new(other)?;
-                    Ok::<_, SpecError>(filter.union(&other).err().map(|error| error.what))
+                    Ok::<_, SpecError>(filter.union(&other).err().map(|error| error.what()))
                 };
-                assert_eq!(differs(Spec::new(2000, 0.01)?)?, Some($what));
-                assert_eq!(differs(spec.with_seed(1))?, Some("seeds or secrets"));
+                assert_eq!(differs(Spec::new(2000, 0.01)?)?, Some("capacities or rates"));
+                assert_eq!(differs(spec.with_seed(1))?, Some("seeds"));
                 assert_eq!(differs(spec.with_secret(Secret::from_bytes([1; 16])))?, Some("hashes"));
                 assert_eq!(differs(spec)?, None);
                 let mut keyed = $Kind::new(spec.with_secret(Secret::from_bytes([1; 16])))?;
                 let error = keyed.union(&$Kind::new(spec.with_secret(Secret::from_bytes([2; 16])))?);
                 let said = error.map_err(|error| error.to_string());
-                assert_eq!(said, Err("unlike filters: seeds or secrets are one here and another there".into()));
+                assert_eq!(said, Err("unlike filters: they are keyed with different secrets; make both with the same secret".into()));
                 Ok(())
             }
 
@@ -172,7 +173,6 @@ macro_rules! promises {
 promises!(
     blocked: Blocked,
     "blocked",
-    "lines",
     [(0, 1, 1), (1, 0, 1), (1, 5, 1), (1, 1, 17)].map(|(lines, lines_per_key, probes_per_line)| {
         BlockedShape { lines, lines_per_key, probes_per_line }
     }),
@@ -182,7 +182,6 @@ promises!(
 promises!(
     classic: Classic,
     "classic",
-    "bits",
     [(0, 1), (8, 0), (8, 65)].map(|(bits, probes)| ClassicShape { bits, probes }),
     [[1165, 1299, 1417, 1575, 1736, 1830, 1943, 2006, 2020, 2111], [1005, 1026, 1201, 1225, 1271, 1349, 1384, 1723, 1772, 1809], [1018, 1141, 1526, 1693, 1696, 1779, 1957, 2024, 2303, 2343], [7606, 19591, 20913, 23602, 30812, 55098, 80336, 92393, 98214, 111268]]
 );
@@ -195,19 +194,19 @@ impl Scheme for FirstHalf {
     type Hash = Hash;
     type Keys = AnyKey;
 
-    fn id(&self) -> crate::SchemeId {
-        crate::SchemeId::FIRST_FOREIGN
+    fn id(&self) -> crate::scheme::SchemeId {
+        crate::scheme::SchemeId::FIRST_FOREIGN
     }
 
     fn hash_bytes(&self, bytes: &[u8]) -> Hash {
-        crate::Native::default().hash_bytes(bytes)
+        crate::scheme::Native::default().hash_bytes(bytes)
     }
 
     fn positions(&self, hash: Hash, bits: u64, probes: u32) -> impl Iterator<Item = u64> {
         (0..u64::from(probes)).map(move |i| hash.0.rotate_left(i as u32 * 9) % (bits / 2))
     }
 
-    fn reach(&self, bits: u64) -> u64 {
+    fn addressable_bits(&self, bits: u64) -> u64 {
         bits / 2
     }
 }
@@ -215,7 +214,7 @@ impl Scheme for FirstHalf {
 #[test]
 fn what_a_scheme_cannot_reach_does_not_count() {
     let shape = ClassicShape { bits: 4096, probes: 2 };
-    let bytes = crate::Pages::zeroed(512).unwrap();
+    let bytes = crate::mem::AlignedBuf::zeroed(512).unwrap();
     let mut filter = Classic::from_parts(FirstHalf, shape, bytes).unwrap();
     (0..500u64).for_each(|key| _ = filter.insert(key));
     assert!(filter.estimate().abs_diff(500) < 50, "{} keys", filter.estimate());
@@ -229,7 +228,7 @@ fn what_a_scheme_cannot_reach_does_not_count() {
 fn other_programs_may_probe_more_often_than_we_do() {
     let of = |probes| {
         let shape = ClassicShape { bits: 64, probes };
-        Classic::from_parts(crate::Native::seeded(0), shape, [0xff; 8])
+        Classic::from_parts(crate::scheme::Native::seeded(0), shape, [0xff; 8])
     };
     assert!(of(0).is_none() && of(2049).is_none());
     assert!(of(65).unwrap().contains("ada") && of(2048).unwrap().contains("ada"));
@@ -243,8 +242,8 @@ fn a_scheme_may_know_its_rate_better() {
         type Hash = u64;
         type Keys = AnyKey;
 
-        fn id(&self) -> crate::SchemeId {
-            crate::SchemeId::FIRST_FOREIGN
+        fn id(&self) -> crate::scheme::SchemeId {
+            crate::scheme::SchemeId::FIRST_FOREIGN
         }
 
         fn hash_bytes(&self, bytes: &[u8]) -> u64 {
@@ -268,7 +267,7 @@ fn a_scheme_may_know_its_rate_better() {
 /// into an overflow, an abort or a loop without end.
 #[test]
 fn garbage_shapes_are_refused() {
-    use crate::sizing::{CascadeShape, FirstShape, FuseShape, Layout, Plan};
+    use crate::sizing::{CascadeShape, FirstShape, FuseShape, Plan};
     use crate::sizing::{ScalableShape, ShardedShape, WindowedShape};
     let spec = Spec::new(100, 0.01).unwrap();
     let wide = [0, 1, 1 << 32, 1 << 58, u64::MAX];
@@ -312,15 +311,13 @@ fn garbage_shapes_are_refused() {
             let _ = CascadeShape::for_lists(lines, u64::MAX, fpr);
             let _ = CascadeShape::blocked_for_lists(lines, u64::MAX, fpr);
             for growth in narrow {
-                for layout in [
-                    Layout::Scalable { growth },
-                    Layout::Windowed { generations: growth },
-                    Layout::Sharded { shards: growth },
+                for kind in [
+                    KindSpec::Scalable { growth },
+                    KindSpec::Windowed(Window::last_keys(growth)),
+                    KindSpec::Sharded { shards: growth },
                 ] {
-                    let plans = [
-                        Plan::for_rate(layout, lines, fpr),
-                        Plan::for_memory(layout, lines, lines),
-                    ];
+                    let plans =
+                        [Plan::for_fpr(kind, lines, fpr), Plan::for_memory(kind, lines, lines)];
                     for plan in plans.into_iter().flatten() {
                         let _ = (plan.bytes(), plan.probes(), plan.lines(), plan.fpr());
                     }

@@ -1,10 +1,10 @@
-//! What a forgetting filter remembers, and when a moment's generation begins.
+//! The window of a forgetting filter, and the generations of time.
 
 use crate::spec::SpecError;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-/// The most generations a window is cut into.
+/// Maximum number of generations of a window.
 const MAX_GENERATIONS: u32 = 1024;
 
 /// What a [`Windowed`](crate::Windowed) filter remembers: so many keys, or so much time; and in how many
@@ -14,7 +14,7 @@ const MAX_GENERATIONS: u32 = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     generations: u32,
-    /// Nothing where keys are counted.
+    /// `None` where keys are counted.
     ticks: Option<u64>,
 }
 
@@ -24,23 +24,23 @@ impl Window {
         Window { generations, ticks: None }
     }
 
-    /// The keys of the last `ticks`, of whatever length: the clock is the caller's.
+    /// The keys of the last `ticks`, of any unit: the clock is the caller's.
     pub const fn span(ticks: u64, generations: u32) -> Window {
         Window { generations, ticks: Some(ticks) }
     }
 
-    /// The keys of this much time, counted in milliseconds: moments are [`Duration`]s since some
-    /// beginning, or [`SystemTime`]s.
+    /// The keys of this duration, counted in milliseconds: moments are [`Duration`]s since some
+    /// epoch, or [`SystemTime`]s.
     pub fn time(span: Duration, generations: u32) -> Window {
         Window::span(Moment::from(span).to_ticks(), generations)
     }
 
-    /// How many generations the window is cut into.
+    /// The number of generations of the window.
     pub const fn generations(&self) -> u32 {
         self.generations
     }
 
-    /// The time it spans, in the caller's ticks. `None` where keys are counted.
+    /// Its span, in the caller's ticks. `None` where keys are counted.
     pub const fn ticks(&self) -> Option<u64> {
         self.ticks
     }
@@ -63,7 +63,7 @@ impl Window {
         Some(steps.checked_div(self.ticks?.into())? as u64)
     }
 
-    /// The first moment of a generation; one of keys is begun by no moment.
+    /// The first moment of a generation; a generation of keys has none.
     pub(super) fn start_of(&self, generation: u64) -> u64 {
         let Some(ticks) = self.ticks else { return u64::MAX };
         let steps = u128::from(generation) * u128::from(ticks);
@@ -94,25 +94,25 @@ impl Moment {
     /// windows of keys, which know no time, take it too.
     pub const LAST: Moment = Moment(0);
 
-    /// So many ticks since the beginning.
+    /// This many ticks since the epoch.
     pub const fn ticks(since: u64) -> Moment {
         Moment(since)
     }
 
-    /// The ticks since the beginning.
+    /// The ticks since the epoch.
     pub const fn to_ticks(self) -> u64 {
         self.0
     }
 }
 
-/// Milliseconds since the beginning.
+/// Milliseconds since the epoch.
 impl From<Duration> for Moment {
     fn from(since: Duration) -> Moment {
         Moment(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
     }
 }
 
-/// Milliseconds since 1970; what was before is 1970.
+/// Milliseconds since 1970; earlier times are 1970.
 impl From<SystemTime> for Moment {
     fn from(time: SystemTime) -> Moment {
         time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().into()

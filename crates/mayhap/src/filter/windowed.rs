@@ -2,11 +2,11 @@
 
 mod kind;
 
-use super::layered::{Open, any_contains, chunks, copy_of, part};
-use super::{Blocked, Contains, MergeError, Moment, Scalable, Window, same, same_scheme};
+use super::layered::{Unresolved, any_contains, chunks, copy_of, part};
+use super::{Blocked, MergeError, Moment, Scalable, Window, same, same_scheme, same_target};
 use crate::Key;
 use crate::hash::Hash;
-use crate::kernel::{Mover, Pages};
+use crate::kernel::{AlignedBuf, Relocate};
 use crate::scheme::{Native, Scheme};
 use crate::sizing::{Layer, WindowedShape, any_of};
 use crate::spec::{Spec, SpecError};
@@ -71,7 +71,8 @@ pub const MAX_GENERATION_LAYERS: usize = 3;
 /// [`set_clock`]: Windowed::set_clock
 ///
 /// ```
-/// # use mayhap::{Moment, Spec, Window, Windowed};
+/// # use mayhap::window::Moment;
+/// # use mayhap::{Spec, Window, Windowed};
 /// # use std::time::Duration;
 /// // About a thousand visitors an hour; who came in the last hour?
 /// let hour = Duration::from_secs(3600);
@@ -88,8 +89,8 @@ pub const MAX_GENERATION_LAYERS: usize = 3;
 /// assert!((0..3_750).filter(|key| seen.contains(key, Moment::LAST)).count() < 20);
 /// # Ok::<(), mayhap::SpecError>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Windowed<B = Pages> {
+#[derive(Clone)]
+pub struct Windowed<B = AlignedBuf> {
     spec: Spec,
     window: Window,
     /// Newest first; one more than the window has generations.
@@ -100,15 +101,15 @@ pub struct Windowed<B = Pages> {
     until: u64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Generation<B> {
-    /// Of one layer, but for bursts in a window of time.
+    /// Has one layer, except after bursts in a window of time.
     filter: Scalable<B>,
-    /// Whether there is anything to forget.
+    /// Whether it holds any key.
     used: bool,
 }
 
-/// How a generation grows: by this factor, to so many keys, at so much of the rate.
+/// How a generation grows: by this factor, up to this many keys, with this share of the rate.
 struct Growing {
     fpr: f64,
     growth: u32,
@@ -121,27 +122,27 @@ impl Growing {
         Growing {
             fpr: spec.fpr() / (f64::from(generations) + 1.0),
             growth: WindowedShape::growth(generations),
-            // One that counts its keys is full when its time has come.
+            // A generation that counts its keys is replaced when it is full.
             most: if window.ticks().is_some() { spec.capacity() } else { 0 },
         }
     }
 }
 
 impl Windowed {
-    /// Offer the memory of its arrays to whoever tidies the heap: no answer changes.
-    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
+    /// Let the host's active defragmentation move its arrays; no answer changes.
+    pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
         let mut ring = Vec::from(std::mem::take(&mut self.ring)); // the same memory
-        mover.relocate(&mut ring);
+        memory.relocate(&mut ring);
         self.ring = ring.into();
-        self.ring.iter_mut().for_each(|generation| generation.filter.move_arrays(mover));
+        self.ring.iter_mut().for_each(|generation| generation.filter.relocate(memory));
     }
 
-    /// An empty filter to this wish.
+    /// An empty filter for this spec.
     pub fn new(spec: Spec, window: Window) -> Result<Windowed, SpecError> {
         window.check()?;
         let sized = match window.ticks() {
             Some(_) => WindowedShape::for_time,
-            None => WindowedShape::for_rate,
+            None => WindowedShape::for_fpr,
         };
         let shape = sized(spec.capacity(), spec.fpr(), window.generations());
         let Growing { fpr, growth, most } = Growing::of(spec, window);
@@ -154,8 +155,8 @@ impl Windowed {
         Ok(Windowed { spec, window, ring, newest: 0, until: window.start_of(1) })
     }
 
-    /// Forget what is out of the window now. Inserting does this, and asking looks as if it had
-    /// been done; it matters to whoever asks without a clock, see [`Contains`].
+    /// Drop what is out of the window now. Inserting does this, and lookups ignore it already; it
+    /// matters for lookups without a clock, see [`Contains`](crate::Contains).
     pub fn advance(&mut self, now: impl Into<Moment>) {
         let now = now.into().to_ticks();
         self.advance_to(now);
@@ -168,8 +169,8 @@ impl Windowed {
         self.turn(self.generation_at(now) - self.newest);
     }
 
-    /// Go on from this moment: what is remembered stays, as if the newest of it had come now. For
-    /// a window that was written with a wrong clock; inserts do it by themselves where the clock
+    /// Continue from this moment: what is remembered stays, as if the newest of it had come now.
+    /// For a window that was written with a wrong clock; inserts do this by themselves if the clock
     /// went back by more than the window.
     pub fn set_clock(&mut self, now: impl Into<Moment>) {
         self.set_clock_to(now.into().to_ticks());
@@ -181,7 +182,7 @@ impl Windowed {
         }
     }
 
-    /// Begin the next generation, or the one so many after: costs no more for a thousand years.
+    /// Begin the next generation, or a later one, at constant cost.
     fn turn(&mut self, generations: u64) {
         if generations == 0 {
             return;
@@ -210,7 +211,7 @@ impl Windowed {
     /// Insert a hashed key now. `true`: it was certainly new in all of the window.
     pub fn insert_hash(&mut self, hash: Hash, now: impl Into<Moment>) -> bool {
         self.advance(now);
-        if self.room() == 0 {
+        if self.remaining() == 0 {
             return !self.ring[0].filter.contains_hash(hash) && self.insert_next(hash);
         }
         self.write(hash) && !self.older_contain(hash)
@@ -234,24 +235,31 @@ impl Windowed {
         let now = now.into().to_ticks();
         new.clear();
         new.resize(hashes.len(), false);
-        let (mut open, mut written) = (Open::default(), Open::default());
+        let (mut open, mut written) = (Unresolved::default(), Unresolved::default());
         for (hashes, new) in chunks(hashes, new) {
             self.advance_to(now);
             open.start(hashes);
-            self.insert_open(&mut open, &mut written, new);
+            self.insert_unresolved(&mut open, &mut written, new);
         }
     }
 
-    /// The newest generation takes them in runs that cannot overfill it; the older ones, which
-    /// do not change meanwhile, tell which of those written are new.
-    fn insert_open(&mut self, open: &mut Open, written: &mut Open, new: &mut [bool]) {
+    /// The newest generation takes them in runs that cannot overfill it; the older ones, which do
+    /// not change meanwhile, decide which of those written are new.
+    fn insert_unresolved(
+        &mut self,
+        open: &mut Unresolved,
+        written: &mut Unresolved,
+        new: &mut [bool],
+    ) {
         while !open.is_empty() {
-            let room = self.room();
-            if room > 0 {
+            let remaining = self.remaining();
+            if remaining > 0 {
                 written.start(&[]);
                 self.ring[0].used = true;
                 let newest = &mut self.ring[0].filter;
-                open.insert(room, newest, |at, hash| written.push(at, hash));
+                let insert =
+                    |hashes: &[Hash], new: &mut Vec<bool>| newest.insert_batch_new(hashes, new);
+                open.insert(remaining, insert, |at, hash| written.push(at, hash));
                 for layer in self.ring.iter().skip(1).flat_map(|older| older.filter.layers()) {
                     written.ask(layer, |_, _| ());
                 }
@@ -267,8 +275,8 @@ impl Windowed {
         }
     }
 
-    /// Insert a key that the newest generation, which is full, does not hold. Whether it is new
-    /// is asked before the oldest is forgotten for it.
+    /// Insert a key that the newest, full generation does not hold. Whether it is new is looked up
+    /// before the oldest is dropped for it.
     fn insert_next(&mut self, hash: Hash) -> bool {
         let new = !self.older_contain(hash);
         self.turn(1);
@@ -286,8 +294,8 @@ impl Windowed {
         self.ring.iter().skip(1).any(|generation| generation.filter.contains_hash(hash))
     }
 
-    /// How many keys the newest generation takes yet: time alone ends that of a span.
-    fn room(&self) -> u64 {
+    /// How many more keys the newest generation takes; unlimited in a window of time.
+    fn remaining(&self) -> u64 {
         if self.window.ticks().is_some() {
             return u64::MAX;
         }
@@ -295,16 +303,16 @@ impl Windowed {
         newest.spec().capacity().saturating_sub(newest.keys())
     }
 
-    /// Make sure that the next key finds room within the promise, now rather than when it comes:
-    /// a generation of time that is full gets its next layer, or says why it cannot.
+    /// Make sure now that the next key fits within the target rate: a full generation of time gets
+    /// its next layer, or an error says why not.
     pub fn try_grow(&mut self) -> Result<(), SpecError> {
-        if self.room_before_growth() > 0 {
+        if self.remaining_before_growth() > 0 {
             return Ok(());
         }
         self.ring[0].filter.try_grow()
     }
 
-    /// Forget everything. Time goes on.
+    /// Remove all keys. The clock stays.
     pub fn clear(&mut self) {
         for generation in self.ring.iter_mut().filter(|generation| generation.used) {
             generation.filter.clear();
@@ -312,17 +320,17 @@ impl Windowed {
         }
     }
 
-    /// Take in everything the other filter remembers, each generation into that of its time.
-    /// They must have the same window, be of one shape and hash alike.
+    /// Add everything the other filter remembers, each generation into that of its time. They must
+    /// have the same window and shape, and hash alike.
     ///
-    /// Spans have their generations at the same moments everywhere, and the later of the two
-    /// clocks counts. Windows of keys must have turned equally often (or one be new): elsewhere
-    /// "the last thousand" are not the same thousand. As with [`Blocked::union`], the rate climbs
-    /// with what is in; [`fpr_now`](Windowed::fpr_now) tells.
+    /// Generations of time begin at the same moments everywhere, and the later of the two clocks
+    /// counts. Windows of keys must have had equally many generations (or one be new): otherwise
+    /// "the last thousand" are not the same thousand. As with [`Blocked::union`], the
+    /// false-positive rate rises with the number of keys; see [`fpr_now`](Windowed::fpr_now).
     pub fn union<C: AsRef<[u8]>>(&mut self, other: &Windowed<C>) -> Result<(), MergeError> {
-        self.same_kind(other)?;
+        self.check_like(other)?;
         if !other.is_used() {
-            self.meet(other);
+            self.intersect_generations(other);
             return Ok(());
         }
         if self.window.ticks().is_none() {
@@ -331,7 +339,7 @@ impl Windowed {
             }
             same("generations begun", self.newest, other.newest)?;
         }
-        self.meet(other);
+        self.intersect_generations(other);
         let behind = usize::try_from(self.newest - other.newest).unwrap_or(usize::MAX);
         for (ours, theirs) in self.ring.iter_mut().skip(behind).zip(&other.ring) {
             ours.filter.union_layers(&theirs.filter)?;
@@ -340,21 +348,21 @@ impl Windowed {
         Ok(())
     }
 
-    /// Keep only bits that both filters have. They must have the same window, be of one shape
-    /// and hash alike.
+    /// Keep only bits that both filters have. They must have the same window and shape, and hash
+    /// alike.
     ///
     /// What both remember stays in, for as long as it would have here. A key may be in an older
-    /// generation here than there, so each is compared with all of the other's together: what
-    /// only one remembers goes seldom where there are many generations and they are full. Never
-    /// is the rate higher than before. Windows with a generation that grew for a burst refuse: a
-    /// key that both hold may be in another layer here than there, and would be lost.
+    /// generation here than there, so each is compared with all of the other's together: what only
+    /// one remembers is rarely removed if there are many full generations. The false-positive rate
+    /// never rises. Windows with a generation that grew for a burst are rejected: a key in both may
+    /// be in another layer here than there, and would be lost.
     pub fn intersect<C: AsRef<[u8]>>(&mut self, other: &Windowed<C>) -> Result<(), MergeError> {
-        self.same_kind(other)?;
+        self.check_like(other)?;
         same("layers of a generation, of which there must be one,", 1, self.most_layers())?;
         same("layers of a generation, of which there must be one,", 1, other.most_layers())?;
         let mut theirs = other.live(self.window.start_of(self.newest));
         let Some(first) = theirs.next() else {
-            self.meet(other);
+            self.intersect_generations(other);
             self.clear();
             return Ok(());
         };
@@ -362,7 +370,7 @@ impl Windowed {
         for generation in theirs {
             all.union(generation)?;
         }
-        self.meet(other);
+        self.intersect_generations(other);
         for generation in self.ring.iter_mut().filter(|generation| generation.used) {
             for layer in generation.filter.layers_mut() {
                 layer.intersect(&all)?;
@@ -371,22 +379,8 @@ impl Windowed {
         Ok(())
     }
 
-    fn same_kind<C: AsRef<[u8]>>(&self, other: &Windowed<C>) -> Result<(), MergeError> {
-        same("windows", self.window, other.window)?;
-        for place in 0..self.most_layers().min(other.most_layers()) {
-            let (Some(ours), Some(theirs)) = (self.layer_at(place), other.layer_at(place)) else {
-                continue;
-            };
-            let (ours, theirs) = (ours.shape(), theirs.shape());
-            same("lines", ours.lines, theirs.lines)?;
-            same("lines a key", ours.lines_per_key, theirs.lines_per_key)?;
-            same("probes a line", ours.probes_per_line, theirs.probes_per_line)?;
-        }
-        same_scheme(&self.spec.scheme(), &other.spec.scheme())
-    }
-
-    /// Be as late as the other; windows of keys know no late.
-    fn meet<C: AsRef<[u8]>>(&mut self, other: &Windowed<C>) {
+    /// Advance to the other's clock; windows of keys have none.
+    fn intersect_generations<C: AsRef<[u8]>>(&mut self, other: &Windowed<C>) {
         if self.window.ticks().is_some() {
             self.turn(other.newest.saturating_sub(self.newest));
         }
@@ -394,11 +388,25 @@ impl Windowed {
 }
 
 impl<B: AsRef<[u8]>> Windowed<B> {
-    /// A filter of generations that are already there, newest first, each the layers it has, oldest
-    /// first; the newest of the number that [`newest`](Windowed::newest) told. `None` where the
-    /// window is not one, or there are not one more than its generations, all of equal layers and
-    /// hashing as the spec says, or one has more than [`MAX_GENERATION_LAYERS`], counts more keys
-    /// than it has room for bits or states a capacity at which it does not keep its rate.
+    /// Fails where bits or generations do not mean the same.
+    pub(super) fn check_like<C: AsRef<[u8]>>(&self, other: &Windowed<C>) -> Result<(), MergeError> {
+        same_scheme(&self.spec.scheme(), &other.spec.scheme())?;
+        same("windows", self.window, other.window)?;
+        for place in 0..self.most_layers().min(other.most_layers()) {
+            let (Some(ours), Some(theirs)) = (self.layer_at(place), other.layer_at(place)) else {
+                continue;
+            };
+            same_target(self.spec, other.spec, ours.shape() == theirs.shape())?;
+            ours.check_like(theirs)?;
+        }
+        Ok(())
+    }
+
+    /// A filter over existing generations, newest first, each with its layers, oldest first;
+    /// `newest` is the number that [`newest`](Windowed::newest) returned. `None` if the window is
+    /// invalid, or there are not one more than its generations, all of equal layers and hashed as
+    /// the spec says, or one has more than [`MAX_GENERATION_LAYERS`], counts more keys than its
+    /// bits can hold or states a capacity at which it does not keep its rate.
     pub fn from_parts(
         spec: Spec,
         window: Window,
@@ -426,7 +434,7 @@ impl<B: AsRef<[u8]>> Windowed<B> {
         let Growing { fpr, growth, most } = Growing::of(spec, window);
         let ring = generations.into_iter().map(|layers| {
             let filter = Scalable::from_layers(fpr, growth, most, layers)?;
-            // Told from the bits: a count that says "none" of some would keep them for ever.
+            // Decided by the bits: a wrong count of zero would keep the keys forever.
             let is_set = |layer: &Blocked<B>| layer.as_bytes().iter().any(|byte| *byte != 0);
             let used = filter.layers().len() > 1 || filter.layers().iter().any(is_set);
             Some(Generation { filter, used })
@@ -435,39 +443,38 @@ impl<B: AsRef<[u8]>> Windowed<B> {
         Some(Windowed { spec, window, ring: ring.collect::<Option<_>>()?, newest, until })
     }
 
-    /// How many keys the newest generation takes before it needs another layer; without end where
-    /// it never does: in a window of keys, and where it has room for all keys of the window.
-    pub fn room_before_growth(&self) -> u64 {
-        self.ring.front().map_or(u64::MAX, |newest| newest.filter.room())
+    /// How many keys the newest generation takes before it needs another layer; unlimited if it
+    /// never does: in a window of keys, and if it has capacity for all keys of the window.
+    pub fn remaining_before_growth(&self) -> u64 {
+        self.ring.front().map_or(u64::MAX, |newest| newest.filter.remaining())
     }
 
-    /// The layer that a burst would add to the newest generation now, for whoever must know its
-    /// size beforehand. `None` where there will be no more.
+    /// The layer that a burst would add to the newest generation now, for callers that must know
+    /// its size beforehand. `None` if there will be no more.
     pub fn next_layer(&self) -> Option<Layer> {
         self.ring.front()?.filter.next_layer()
     }
 
-    /// Layers in the generation that has most of them: one, but for bursts.
+    /// Layers in the generation that has most of them: one, except after bursts.
     pub fn most_layers(&self) -> usize {
         self.ring.iter().map(|generation| generation.filter.layers().len()).max().unwrap_or(0)
     }
 
-    /// A layer of this place, of any generation that has it: they are alike.
+    /// A layer at this index, of any generation that has it: they are alike.
     fn layer_at(&self, place: usize) -> Option<&Blocked<B>> {
         self.ring.iter().find_map(|generation| generation.filter.layers().get(place))
     }
 
-    /// Whether a clock went back by more than the window since the newest generation began.
+    /// Whether the clock went back by more than the window since the newest generation began.
     #[inline]
     fn is_back(&self, now: u64) -> bool {
         let ticks = self.window.ticks().unwrap_or(u64::MAX);
         now.saturating_add(ticks) < self.window.start_of(self.newest)
     }
 
-    /// Fails where the clock is more than a window away from the last insert or advance: where an
-    /// insert now would find that all keys are forgotten, or that the clock went back so far that
-    /// it must have been wrong. Any time is right for a window that remembers nothing, and for
-    /// windows of keys.
+    /// Fails if the clock is more than a window away from the last insert or advance: if an insert
+    /// now would find all keys expired, or the clock so far back that it must have been wrong. Any
+    /// time is valid for an empty window, and for windows of keys.
     pub fn check_clock(&self, now: impl Into<Moment>) -> Result<(), ClockJump> {
         let now = now.into().to_ticks();
         let Some(ticks) = self.window.ticks() else { return Ok(()) };
@@ -478,7 +485,7 @@ impl<B: AsRef<[u8]>> Windowed<B> {
         Ok(())
     }
 
-    /// The number of the generation that a moment falls into, never before the newest.
+    /// The number of the generation of a moment, never before the newest.
     #[inline]
     fn generation_at(&self, now: u64) -> u64 {
         if now < self.until {
@@ -487,7 +494,7 @@ impl<B: AsRef<[u8]>> Windowed<B> {
         self.window.generation_at(now).unwrap_or(0).max(self.newest)
     }
 
-    /// The number of generations that are not out of the window at this moment.
+    /// The number of generations inside the window at this moment.
     #[inline]
     fn live_generations(&self, now: u64) -> usize {
         let passed = self.generation_at(now) - self.newest;
@@ -519,13 +526,13 @@ impl<B: AsRef<[u8]>> Windowed<B> {
         self.live(now).any(|generation| generation.contains_hash(hash))
     }
 
-    /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
+    /// Look up all of them: `answers` is cleared and filled, one answer per hash.
     pub fn contains_batch(&self, hashes: &[Hash], now: impl Into<Moment>, answers: &mut Vec<bool>) {
         let now = now.into().to_ticks();
         any_contains(self.live(now), hashes, answers);
     }
 
-    /// Hash a key once, to ask or insert it later.
+    /// Hash a key once, for lookups and inserts later.
     #[inline]
     pub fn hash(&self, key: impl Key) -> Hash {
         self.spec.scheme().hash(key)
@@ -536,31 +543,31 @@ impl<B: AsRef<[u8]>> Windowed<B> {
         self.spec.scheme()
     }
 
-    /// What it was made for: the keys of one window, the rate of all generations together.
+    /// Its spec: the keys of one window, the false-positive rate of all generations together.
     pub fn spec(&self) -> Spec {
         self.spec
     }
 
-    /// What it remembers.
+    /// Its window.
     pub fn window(&self) -> Window {
         self.window
     }
 
-    /// The number of the newest generation: how many were begun since tick 0, or in a window of
-    /// keys since the filter was made.
+    /// The number of the newest generation: how many have begun since tick 0, or in a window of
+    /// keys since the filter was created.
     pub fn newest(&self) -> u64 {
         self.newest
     }
 
     /// The generations, newest first, as of the last insert or advance: the layers of each, oldest
-    /// first, one but for bursts.
+    /// first, one except after bursts.
     pub fn generations(&self) -> impl Iterator<Item = &[Blocked<B>]> {
         self.ring.iter().map(|generation| generation.filter.layers())
     }
 
-    /// How old the oldest possible answer is: in ticks, or in a window of keys how many were
-    /// written since. A "maybe" for anything older is a false positive. For a clock that went
-    /// back, as of the beginning of the newest generation.
+    /// The age of the oldest possible answer: in ticks, or in a window of keys how many were
+    /// written since. A "maybe" for anything older is a false positive. If the clock went back, as
+    /// of the beginning of the newest generation.
     pub fn oldest(&self, now: impl Into<Moment>) -> u64 {
         let now = now.into();
         if self.window.ticks().is_none() {
@@ -574,8 +581,8 @@ impl<B: AsRef<[u8]>> Windowed<B> {
         now.max(self.window.start_of(self.newest)).saturating_sub(start)
     }
 
-    /// Writes of keys into the generations that are inside the window: a key remembered anew
-    /// counts again (after a merge: an estimate).
+    /// Writes of keys into the generations inside the window: a key that was inserted again counts
+    /// again (after a merge: an estimate).
     pub fn keys(&self, now: impl Into<Moment>) -> u64 {
         let now = now.into().to_ticks();
         self.live(now).map(Blocked::keys).fold(0, u64::saturating_add)
@@ -586,7 +593,7 @@ impl<B: AsRef<[u8]>> Windowed<B> {
         self.ring.iter().map(|generation| generation.filter.bytes()).sum()
     }
 
-    /// The share of bits that are set, those out of the window taken for clear.
+    /// The share of set bits, counting those out of the window as clear.
     pub fn fill(&self, now: impl Into<Moment>) -> f64 {
         let now = now.into().to_ticks();
         let bytes = |layer: &Blocked<B>| layer.as_bytes().len() as f64;
@@ -594,29 +601,29 @@ impl<B: AsRef<[u8]>> Windowed<B> {
         ones / self.bytes() as f64 + 0.0
     }
 
-    /// How many keys are inside the window, told from the bits alone; one that was remembered
-    /// anew in a later generation counts in each.
+    /// How many keys are inside the window, estimated from the bits alone; one that was inserted
+    /// again in a later generation counts in each.
     pub fn estimate(&self, now: impl Into<Moment>) -> u64 {
         let now = now.into().to_ticks();
         self.live(now).map(Blocked::estimate).fold(0, u64::saturating_add)
     }
 
-    /// The false-positive rate as the bits stand now.
+    /// The current false-positive rate, from the bits.
     pub fn fpr_now(&self, now: impl Into<Moment>) -> f64 {
         let now = now.into().to_ticks();
         any_of(self.live(now).map(Blocked::fpr_now))
     }
 }
 
-/// A clock that is more than a whole window away from what a [`Windowed`] has seen.
+/// A clock that is more than a whole window away from the last insert of a [`Windowed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClockJump {
-    /// What the clock says.
+    /// The time of the clock.
     pub now: u64,
-    /// When the generation that was written last began.
+    /// When the generation written last began.
     pub last: u64,
-    /// What the window spans.
+    /// The span of the window.
     pub ticks: u64,
 }
 
@@ -639,26 +646,6 @@ impl fmt::Display for ClockJump {
 }
 
 impl std::error::Error for ClockJump {}
-
-/// Answers as of the last insert or [`advance`](Windowed::advance): a question without a clock.
-///
-/// There is no [`Insert`](crate::Insert): a key inserted without the time would be forgotten
-/// too soon.
-impl<B: AsRef<[u8]>> Contains for Windowed<B> {
-    type Hash = Hash;
-
-    fn hash(&self, key: impl Key) -> Hash {
-        self.hash(key)
-    }
-
-    fn contains_hash(&self, hash: Hash) -> bool {
-        self.contains_hash(hash, Moment::LAST)
-    }
-
-    fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
-        self.contains_batch(hashes, Moment::LAST, answers);
-    }
-}
 
 impl<B: AsRef<[u8]>> fmt::Display for Windowed<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

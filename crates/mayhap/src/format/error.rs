@@ -1,22 +1,22 @@
-//! Why bytes are refused.
+//! Why bytes are rejected.
 
 use crate::filter::Kind;
 use crate::scheme::SchemeId;
 use std::fmt;
 
-/// Why these bytes are not a filter we can open.
+/// Why these bytes cannot be opened as a filter.
 ///
-/// Each variant carries what was found and what would have been accepted, so the message needs
-/// no editing on its way to a terminal. Opening never panics, whatever the bytes.
+/// Each variant carries what was found and what is allowed, so the message can be shown as it is.
+/// Opening never panics, whatever the bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FormatError {
-    /// Another program's file. A caller may try the foreign codecs next.
+    /// Not a Mayhap file. A caller may try the foreign codecs next.
     NotOurs {
-        /// What the file starts with, zeros where it is shorter.
+        /// The first bytes of the file, padded with zeros.
         magic: [u8; 8],
     },
-    /// Written by a newer release; upgrading is the only remedy.
+    /// Written by a newer release; only upgrading helps.
     TooNew {
         /// The version of the file.
         version: u16,
@@ -28,25 +28,24 @@ pub enum FormatError {
         /// The flags of the file.
         got: u32,
     },
-    /// A kind of filter that this build does not know.
+    /// A kind of filter that this build does not support.
     UnknownKind {
         /// Its number.
         id: u16,
     },
-    /// Hashed in a way that this crate does not know: another program's filter in our file, or
-    /// one of a newer release.
+    /// An unknown scheme: another program's filter in a Mayhap file, or one of a newer release.
     UnknownScheme {
         /// The scheme's id.
         id: SchemeId,
     },
-    /// Less is here than the file says: a cut-off copy or download, or only its first part.
+    /// Truncated: a partial copy or download.
     Truncated {
-        /// Bytes needed to go on reading.
+        /// Bytes needed to continue.
         need: u64,
         /// Bytes given.
         have: u64,
     },
-    /// More is here than the file says.
+    /// Longer than the file says.
     Trailing {
         /// Bytes of the file.
         need: u64,
@@ -64,7 +63,7 @@ pub enum FormatError {
     TableChecksum,
     /// The last bytes are damaged, or belong to another file.
     Footer,
-    /// A field that no writer writes, though every checksum is right.
+    /// An invalid field, though every checksum is right.
     BadField {
         /// The field.
         name: &'static str,
@@ -73,21 +72,21 @@ pub enum FormatError {
         /// What it may be.
         need: &'static str,
     },
-    /// Another kind of filter than the one asked for.
+    /// Another kind of filter than expected.
     WrongKind {
         /// The kind in the file.
         got: Kind,
-        /// The kind asked for.
+        /// The kind expected.
         need: Kind,
     },
     /// The filter is keyed, and no secret was given.
     SecretNeeded,
-    /// The filter is keyed with another secret. With this one it would miss every key.
+    /// The filter is keyed with another secret. With this one every lookup would miss.
     WrongSecret,
-    /// A secret was given for a filter that is not keyed: whoever believes it to be safe against
-    /// chosen keys should know.
+    /// A secret was given for a filter that is not keyed: its owner may wrongly believe that it is
+    /// safe against chosen keys.
     NotKeyed,
-    /// The system has no memory for a copy.
+    /// The allocation of a copy failed.
     Memory {
         /// The memory needed.
         bytes: u64,
@@ -95,7 +94,7 @@ pub enum FormatError {
 }
 
 impl FormatError {
-    /// A field that no writer writes.
+    /// An invalid field.
     pub(crate) fn field(
         name: &'static str,
         got: impl fmt::Display,

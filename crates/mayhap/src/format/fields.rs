@@ -1,27 +1,27 @@
-//! Fields of headers and arrays that several kinds share: how they are written and read back.
+//! Fields of headers and arrays that several kinds share.
 
 use super::error::FormatError;
 use super::header::{Header, MAX_KEYS};
-use super::writer::{Array, Outline};
+use super::writer::{Array, FileLayout};
 use crate::filter::Kind;
 use crate::scheme::{Native, Scheme};
 use crate::spec::{Spec, SpecError};
 use std::borrow::Cow;
 
-/// The one array of a filter that has but one, and its `N` parameters.
+/// The only array of a filter, and its `N` parameters.
 pub(crate) fn single_array<T, const N: usize>(
     header: &Header,
     sections: Vec<T>,
 ) -> Result<([u64; N], T), FormatError> {
     expect_no_params(header)?;
     let count = sections.len();
-    let (Ok([section]), [leaf]) = (<[T; 1]>::try_from(sections), header.leaves.as_slice()) else {
+    let (Ok([section]), [entry]) = (<[T; 1]>::try_from(sections), header.arrays.as_slice()) else {
         return Err(FormatError::field("leaves", count, "1"));
     };
-    Ok((params(&leaf.params)?, section))
+    Ok((params(&entry.params)?, section))
 }
 
-/// Fails where the header has parameters of its own.
+/// Fails if the header has parameters of its own.
 pub(crate) fn expect_no_params(header: &Header) -> Result<(), FormatError> {
     if header.params.is_empty() {
         return Ok(());
@@ -40,14 +40,17 @@ pub(crate) fn u32_param(name: &'static str, got: u64) -> Result<u32, FormatError
     u32::try_from(got).map_err(|_| FormatError::field(name, got, "within its limit"))
 }
 
-/// What a filter was made for.
+/// The spec in a header.
 pub(crate) fn header_spec(header: &Header, scheme: Native) -> Result<Spec, FormatError> {
     field_spec(header.capacity, header.fpr, scheme)
 }
 
-/// A spec as two fields give it.
+/// The spec in two fields.
 pub(crate) fn field_spec(capacity: u64, fpr: f64, scheme: Native) -> Result<Spec, FormatError> {
     let wrong = |error: SpecError| FormatError::field("capacity and rate", error, "a valid spec");
+    if capacity == 0 {
+        return Err(wrong(SpecError::Capacity { got: 0 }));
+    }
     Spec::new(capacity, fpr).map(|spec| spec.with_scheme(scheme)).map_err(wrong)
 }
 
@@ -56,18 +59,18 @@ pub(crate) fn array<const N: usize>(params: [u64; N], bytes: &[u8]) -> Array<'_>
     Array { params: params.to_vec(), bytes: Cow::Borrowed(bytes) }
 }
 
-/// What is written of a filter with one array.
-pub(crate) fn outline(
+/// The layout of a filter with one array.
+pub(crate) fn layout(
     kind: Kind,
     (capacity, fpr): (u64, f64),
     scheme: Native,
     keys: u64,
     array: Array<'_>,
-) -> Outline<'_> {
-    Outline {
+) -> FileLayout<'_> {
+    FileLayout {
         kind,
         scheme: scheme.id(),
-        fingerprint: scheme.fingerprint(),
+        seed_or_key_check: scheme.seed_or_key_check(),
         scheme_data: &[],
         capacity,
         fpr,
@@ -77,12 +80,12 @@ pub(crate) fn outline(
     }
 }
 
-/// Capacity and false-positive rate, as headers have them.
+/// Capacity and false-positive rate, as stored in headers.
 pub(crate) fn target_of(spec: Spec) -> (u64, f64) {
     (spec.capacity(), spec.fpr())
 }
 
-/// Fails where more keys are counted than can be.
+/// Fails if the key count is impossible.
 pub(crate) fn counted(keys: u64) -> Result<u64, FormatError> {
     if keys > MAX_KEYS {
         return Err(FormatError::field("keys", keys, "at most 2^56"));

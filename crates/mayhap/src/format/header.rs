@@ -1,41 +1,41 @@
-//! The first bytes of a file: what it is, and where everything lies.
+//! The header of a file.
 
 use super::error::FormatError;
-use super::notes::{MAX_NAME, MAX_PAIR_BYTES, MAX_PAIRS, MAX_VALUE, Notes};
+use super::metadata::{MAX_NAME, MAX_PAIR_BYTES, MAX_PAIRS, MAX_VALUE, Metadata};
 use super::{ALIGN, BLOCK, FOOTER, GROWN_WINDOWS, MAGIC, NEWEST};
 use crate::filter::Kind;
 use crate::scheme::SchemeId;
 use std::collections::BTreeMap;
 
-/// Up to the first field whose length varies.
+/// Up to the first field of variable length.
 const FIXED: usize = 80;
-/// What every version starts with: magic, version, kind, and the header's own length.
+/// The start of every version: magic, version, kind, and the header's own length.
 const PROLOGUE: usize = 16;
 const CRC: usize = 4;
-/// The longest description of a foreign scheme.
+/// Maximum bytes of a foreign scheme's description.
 pub(super) const MAX_SCHEME_DATA: usize = 4096;
-/// The most parameters of a filter.
+/// Maximum parameters of a filter.
 pub(super) const MAX_PARAMS: usize = 64;
-/// The most leaves of a filter.
-pub(super) const MAX_LEAVES: usize = 4096;
-/// The most parameters of a leaf.
-pub(super) const MAX_LEAF_PARAMS: usize = 16;
+/// Maximum arrays of a filter.
+pub(super) const MAX_ARRAYS: usize = 4096;
+/// Maximum parameters of an array.
+pub(super) const MAX_ARRAY_PARAMS: usize = 16;
 /// The most keys that can have been counted: far more than there can be, and so few that no sum
 /// overflows.
 pub(crate) const MAX_KEYS: u64 = 1 << 56;
 
-/// The longest header there can be: a reader never holds more than this before it has checked it.
+/// Maximum header length: a reader never buffers more than this before it has verified it.
 pub const MAX_HEADER_BYTES: usize = 1 << 20;
 
 // Whoever keeps the single limits keeps the whole one.
 const _: () = {
     let pairs = MAX_PAIRS * 6 + MAX_PAIR_BYTES;
-    let leaves = MAX_LEAVES * (18 + 8 * MAX_LEAF_PARAMS);
+    let arrays = MAX_ARRAYS * (18 + 8 * MAX_ARRAY_PARAMS);
     let small = FIXED + MAX_NAME + MAX_SCHEME_DATA + 8 * MAX_PARAMS + CRC;
-    assert!(small + pairs + leaves <= MAX_HEADER_BYTES);
+    assert!(small + pairs + arrays <= MAX_HEADER_BYTES);
 };
 
-/// What a file says of itself before its bits.
+/// The header of a file.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Header {
@@ -45,22 +45,22 @@ pub struct Header {
     pub kind: Kind,
     /// How keys are hashed.
     pub scheme: SchemeId,
-    /// The seed, or the check of the secret.
-    pub fingerprint: u64,
-    /// What else a foreign scheme needs to know; empty in our own.
+    /// The seed, or the check value of the secret.
+    pub seed_or_key_check: u64,
+    /// Data of a foreign scheme; empty in Mayhap's own.
     pub scheme_data: Vec<u8>,
-    /// The keys it was made for; 0 where nobody said.
+    /// The capacity; 0 if unknown.
     pub capacity: u64,
-    /// The rate it was made for; 0 where nobody said, or where there are no wrong answers.
+    /// The target false-positive rate; 0 if unknown, or if the kind is exact.
     pub fpr: f64,
     /// The keys counted in.
     pub keys: u64,
-    /// What the caller noted.
-    pub notes: Notes,
+    /// The caller's metadata.
+    pub metadata: Metadata,
     /// The kind's parameters, see `docs/FORMAT.md`.
     pub params: Vec<u64>,
     /// Its arrays, and the parameters of each.
-    pub leaves: Vec<Leaf>,
+    pub arrays: Vec<ArrayHeader>,
     /// Bytes of the header.
     pub header_bytes: u64,
     /// Bytes of the whole file.
@@ -70,48 +70,48 @@ pub struct Header {
 /// One array of a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Leaf {
+pub struct ArrayHeader {
     /// Its parameters, see `docs/FORMAT.md`.
     pub params: Vec<u64>,
-    /// Where it starts in the file.
+    /// Its offset in the file.
     pub at: u64,
     /// Its bytes.
     pub bytes: u64,
 }
 
 impl Header {
-    /// Whether a secret is needed to query.
+    /// Whether a secret is needed for lookups.
     pub fn is_keyed(&self) -> bool {
         self.scheme == SchemeId::SIP13
     }
 
     /// Bytes of all arrays together.
     pub fn body_bytes(&self) -> u64 {
-        self.leaves.iter().map(|leaf| leaf.bytes).sum()
+        self.arrays.iter().map(|entry| entry.bytes).sum()
     }
 
-    /// Where the last array ends and the table of checksums begins.
+    /// Where the last array ends and the checksums begin.
     pub(super) fn table_at(&self) -> u64 {
-        self.leaves.last().map_or(self.header_bytes, |leaf| leaf.at + leaf.bytes)
+        self.arrays.last().map_or(self.header_bytes, |entry| entry.at + entry.bytes)
     }
 }
 
 /// Where arrays of these lengths lie behind a header of this length, and how long that makes the
 /// file. `None` past 2⁶⁴ bytes.
-pub(super) fn places(header_bytes: u64, lengths: &[u64]) -> Option<(Vec<u64>, u64)> {
+pub(super) fn array_offsets(header_bytes: u64, lengths: &[u64]) -> Option<(Vec<u64>, u64)> {
     let mut end = header_bytes;
-    let mut places = Vec::with_capacity(lengths.len());
+    let mut array_offsets = Vec::with_capacity(lengths.len());
     for length in lengths {
         let at = end.checked_next_multiple_of(ALIGN)?;
         end = at.checked_add(*length)?;
-        places.push(at);
+        array_offsets.push(at);
     }
     let table = end.div_ceil(BLOCK).checked_mul(4)?;
-    Some((places, end.checked_add(table)?.checked_add(FOOTER as u64)?))
+    Some((array_offsets, end.checked_add(table)?.checked_add(FOOTER as u64)?))
 }
 
-/// The length of the header of this file, as soon as its first 16 bytes are here.
-fn stated_header_bytes(bytes: &[u8]) -> Result<usize, FormatError> {
+/// The length of the header of this file, given at least its first 16 bytes.
+pub(super) fn stated_header_bytes(bytes: &[u8]) -> Result<usize, FormatError> {
     let have = bytes.len() as u64;
     let start = &bytes[..bytes.len().min(MAGIC.len())];
     if !MAGIC.starts_with(start) {
@@ -133,16 +133,15 @@ fn stated_header_bytes(bytes: &[u8]) -> Result<usize, FormatError> {
     Ok(header)
 }
 
-/// Read the header from the start of a file.
+/// Parse the header at the start of a file.
 ///
-/// The rest of the file need not be here: 4 KiB will mostly do. Where they do not,
-/// [`FormatError::Truncated`] says how many bytes are needed, and they are never more than
-/// [`MAX_HEADER_BYTES`].
+/// The rest of the file is not needed: usually 4 KiB are enough. If not, [`FormatError::Truncated`]
+/// says how many bytes are needed, never more than [`MAX_HEADER_BYTES`].
 ///
 /// ```
-/// use mayhap::format::{self, Notes};
+/// use mayhap::format::{self, Metadata};
 /// use mayhap::{Blocked, Kind, Spec};
-/// let file = Blocked::new(Spec::new(1_000, 0.01)?)?.encode(&Notes::new());
+/// let file = Blocked::new(Spec::new(1_000, 0.01)?)?.encode(&Metadata::new());
 /// let header = format::read_header(&file[..200]).unwrap();
 /// assert_eq!((header.kind, header.capacity), (Kind::Blocked, 1_000));
 /// # Ok::<(), mayhap::SpecError>(())
@@ -154,7 +153,8 @@ pub fn read_header(bytes: &[u8]) -> Result<Header, FormatError> {
         return Err(FormatError::HeaderChecksum);
     }
     let mut reader = Reader { rest: &checked[MAGIC.len()..] };
-    // Only now: a damaged version must not send anybody looking for a newer release.
+    // Only after the checksum: a corrupted version must not send anybody looking for a newer
+    // release.
     let version = reader.u16()?;
     if version > NEWEST {
         return Err(FormatError::TooNew { version, newest: NEWEST });
@@ -174,7 +174,7 @@ pub fn read_header(bytes: &[u8]) -> Result<Header, FormatError> {
     }
     let scheme = SchemeId(reader.u16()?);
     let scheme_data = reader.count("scheme data", MAX_SCHEME_DATA)?;
-    let fingerprint = reader.u64()?;
+    let seed_or_key_check = reader.u64()?;
     let capacity = reader.u64()?;
     let fpr = f64::from_bits(reader.u64()?);
     if !(0.0..1.0).contains(&fpr) {
@@ -188,25 +188,26 @@ pub fn read_header(bytes: &[u8]) -> Result<Header, FormatError> {
     let file_bytes = reader.u64()?;
     let pairs = reader.count("pairs", MAX_PAIRS)?;
     let params = reader.count("parameters", MAX_PARAMS)?;
-    let leaves = reader.count("leaves", MAX_LEAVES)?;
-    let normaliser = reader.count("normaliser", MAX_NAME)?;
+    let arrays = reader.count("leaves", MAX_ARRAYS)?;
+    let normalizer = reader.count("normaliser", MAX_NAME)?;
     let scheme_data = reader.take(scheme_data)?.to_vec();
-    let normaliser = reader.text("normaliser", normaliser)?;
-    let notes = Notes::from_header(created, normaliser, reader.pairs(pairs)?);
+    let normalizer = reader.text("normaliser", normalizer)?;
+    let metadata = Metadata::from_header(created, normalizer, reader.pairs(pairs)?);
     let params = reader.u64s(params)?;
-    let leaves = (0..leaves).map(|_| reader.leaf()).collect::<Result<Vec<_>, _>>()?;
+    let arrays = (0..arrays).map(|_| reader.array_header()).collect::<Result<Vec<_>, _>>()?;
     if !reader.rest.is_empty() {
         return Err(FormatError::field("header length", length, "the length of its fields"));
     }
 
-    // Both could be left out of the file: readers in other languages are glad of them, and we
-    // believe neither.
-    let lengths: Vec<u64> = leaves.iter().map(|leaf| leaf.bytes).collect();
-    let Some((places, derived)) = places(length as u64, &lengths) else {
+    // Both could be computed: they are stored for readers in other languages, and checked here.
+    let lengths: Vec<u64> = arrays.iter().map(|entry| entry.bytes).collect();
+    let Some((array_offsets, derived)) = array_offsets(length as u64, &lengths) else {
         return Err(FormatError::field("leaves", "past 2^64", "inside the file"));
     };
-    if let Some((leaf, _)) = leaves.iter().zip(&places).find(|(leaf, place)| leaf.at != **place) {
-        return Err(FormatError::field("leaf's place", leaf.at, "the next multiple of 4096"));
+    if let Some((entry, _)) =
+        arrays.iter().zip(&array_offsets).find(|(entry, place)| entry.at != **place)
+    {
+        return Err(FormatError::field("leaf's place", entry.at, "the next multiple of 4096"));
     }
     if file_bytes != derived {
         return Err(FormatError::field("file length", file_bytes, "that of its parts"));
@@ -215,35 +216,35 @@ pub fn read_header(bytes: &[u8]) -> Result<Header, FormatError> {
         version,
         kind,
         scheme,
-        fingerprint,
+        seed_or_key_check,
         scheme_data,
         capacity,
         fpr,
         keys,
-        notes,
+        metadata,
         params,
-        leaves,
+        arrays,
         header_bytes: length as u64,
         file_bytes,
     })
 }
 
-/// The bytes of a header whose fields keep all limits. Lengths and places are worked out here:
-/// `header_bytes`, `file_bytes` and each leaf's `at` are not looked at. `None` past 2⁶⁴ bytes.
+/// Encode a header whose fields are within all limits. Lengths and offsets are computed here:
+/// `header_bytes`, `file_bytes` and each array's `at` are ignored. `None` past 2⁶⁴ bytes.
 pub(super) fn header_bytes(header: &Header) -> Option<(Vec<u8>, Vec<u64>)> {
-    let pairs = header.notes.pairs();
+    let pairs = header.metadata.pairs();
     let pair_bytes: usize = pairs.map(|(name, value)| 6 + name.len() + value.len()).sum();
-    let leaf_bytes: usize = header.leaves.iter().map(|leaf| 18 + 8 * leaf.params.len()).sum();
-    let normaliser = header.notes.normaliser();
+    let leaf_bytes: usize = header.arrays.iter().map(|entry| 18 + 8 * entry.params.len()).sum();
+    let normalizer = header.metadata.normalizer();
     let length = FIXED
         + header.scheme_data.len()
-        + normaliser.len()
+        + normalizer.len()
         + pair_bytes
         + 8 * header.params.len()
         + leaf_bytes
         + CRC;
-    let lengths: Vec<u64> = header.leaves.iter().map(|leaf| leaf.bytes).collect();
-    let (places, file_bytes) = places(length as u64, &lengths)?;
+    let lengths: Vec<u64> = header.arrays.iter().map(|entry| entry.bytes).collect();
+    let (array_offsets, file_bytes) = array_offsets(length as u64, &lengths)?;
 
     let mut out = Vec::with_capacity(length);
     out.extend(MAGIC);
@@ -253,19 +254,19 @@ pub(super) fn header_bytes(header: &Header) -> Option<(Vec<u8>, Vec<u64>)> {
     out.extend(0u32.to_le_bytes()); // flags
     out.extend(header.scheme.0.to_le_bytes());
     out.extend((header.scheme_data.len() as u16).to_le_bytes());
-    out.extend(header.fingerprint.to_le_bytes());
+    out.extend(header.seed_or_key_check.to_le_bytes());
     out.extend(header.capacity.to_le_bytes());
     out.extend(header.fpr.to_bits().to_le_bytes());
     out.extend(header.keys.to_le_bytes());
-    out.extend(header.notes.created().to_le_bytes());
+    out.extend(header.metadata.created().to_le_bytes());
     out.extend(file_bytes.to_le_bytes());
-    out.extend((header.notes.pairs().len() as u16).to_le_bytes());
+    out.extend((header.metadata.pairs().len() as u16).to_le_bytes());
     out.extend((header.params.len() as u16).to_le_bytes());
-    out.extend((header.leaves.len() as u16).to_le_bytes());
-    out.extend((normaliser.len() as u16).to_le_bytes());
+    out.extend((header.arrays.len() as u16).to_le_bytes());
+    out.extend((normalizer.len() as u16).to_le_bytes());
     out.extend(&header.scheme_data);
-    out.extend(normaliser.as_bytes());
-    for (name, value) in header.notes.pairs() {
+    out.extend(normalizer.as_bytes());
+    for (name, value) in header.metadata.pairs() {
         out.extend((name.len() as u16).to_le_bytes());
         out.extend((value.len() as u32).to_le_bytes());
         out.extend(name.as_bytes());
@@ -274,20 +275,20 @@ pub(super) fn header_bytes(header: &Header) -> Option<(Vec<u8>, Vec<u64>)> {
     for param in &header.params {
         out.extend(param.to_le_bytes());
     }
-    for (leaf, at) in header.leaves.iter().zip(&places) {
+    for (entry, at) in header.arrays.iter().zip(&array_offsets) {
         out.extend(at.to_le_bytes());
-        out.extend(leaf.bytes.to_le_bytes());
-        out.extend((leaf.params.len() as u16).to_le_bytes());
-        for param in &leaf.params {
+        out.extend(entry.bytes.to_le_bytes());
+        out.extend((entry.params.len() as u16).to_le_bytes());
+        for param in &entry.params {
             out.extend(param.to_le_bytes());
         }
     }
     out.extend(crc32c::crc32c(&out).to_le_bytes());
-    Some((out, places))
+    Some((out, array_offsets))
 }
 
-/// Takes fields off the front of a header. What is taken is there, or it is an error: no count
-/// is believed before the bytes behind it have been seen.
+/// Reads fields from the front of a header. No count is trusted before the bytes behind it have
+/// been seen.
 struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -337,7 +338,7 @@ impl<'a> Reader<'a> {
         text.map(str::to_owned).map_err(|error| FormatError::field(name, error, "UTF-8"))
     }
 
-    /// Names rise, so that the same notes have one spelling.
+    /// Names are increasing, so that the same metadata has one encoding.
     fn pairs(&mut self, count: usize) -> Result<BTreeMap<String, String>, FormatError> {
         let mut pairs = BTreeMap::new();
         let mut bytes = 0;
@@ -364,9 +365,9 @@ impl<'a> Reader<'a> {
         Ok(pairs)
     }
 
-    fn leaf(&mut self) -> Result<Leaf, FormatError> {
+    fn array_header(&mut self) -> Result<ArrayHeader, FormatError> {
         let (at, bytes) = (self.u64()?, self.u64()?);
-        let params = self.count("leaf's parameters", MAX_LEAF_PARAMS)?;
-        Ok(Leaf { at, bytes, params: self.u64s(params)? })
+        let params = self.count("leaf's parameters", MAX_ARRAY_PARAMS)?;
+        Ok(ArrayHeader { at, bytes, params: self.u64s(params)? })
     }
 }

@@ -4,25 +4,31 @@
 
 mod codec;
 mod container;
+pub mod dump;
 mod error;
 pub(crate) mod fields;
 mod header;
-mod notes;
+mod metadata;
 pub(crate) mod parts;
+mod reader;
+#[cfg(feature = "serde")]
+mod serde;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
-pub use crate::filter::{outline_of_shards, shards_of};
+pub use crate::filter::{layout_of_shards, shards_of};
 pub(crate) use codec::Codec;
 pub use codec::verify;
-pub use container::{Container, Section};
+pub use container::{ArcBytes, Container, Opened, Section};
 pub use error::FormatError;
 pub(crate) use header::MAX_KEYS;
-pub use header::{Header, Leaf, MAX_HEADER_BYTES, read_header};
-pub use notes::{NoteError, Notes};
-pub use writer::{Array, Outline, file_bytes, write, write_range};
+pub use header::{ArrayHeader, Header, MAX_HEADER_BYTES, read_header};
+pub use metadata::{Metadata, MetadataError};
+pub use reader::ReadError;
+pub use writer::{Array, FileLayout, file_bytes, write, write_range};
+pub(crate) use writer::{file_bytes_of, write_from};
 
 /// A high bit, a name, and every line end there is: what mangles text mangles this first.
 const MAGIC: [u8; 8] = *b"\x89MAY\r\n\x1a\n";

@@ -1,28 +1,28 @@
-//! Kinds that are made of several `Blocked` filters: one array for each.
+//! Kinds that consist of several `Blocked` filters: one array for each.
 
 use super::error::FormatError;
 use super::fields::{counted, field_spec, params, target_of};
 use super::header::{Header, MAX_KEYS};
-use super::writer::{Array, Outline};
+use super::writer::{Array, FileLayout};
 use crate::filter::blocked::kind::{line_params, lines};
 use crate::filter::{Blocked, Kind};
 use crate::scheme::{Native, Scheme};
 use crate::spec::Spec;
 use std::borrow::Cow;
 
-/// What is written of a filter in parts.
-pub(crate) fn outline_of_parts<'a>(
+/// The layout of such a filter.
+pub(crate) fn layout_of_parts<'a>(
     kind: Kind,
     whole: Spec,
     keys: u64,
     params: Vec<u64>,
     arrays: impl Iterator<Item = Array<'a>>,
-) -> Outline<'a> {
+) -> FileLayout<'a> {
     let (capacity, fpr) = target_of(whole);
-    Outline {
+    FileLayout {
         kind,
         scheme: whole.scheme().id(),
-        fingerprint: whole.scheme().fingerprint(),
+        seed_or_key_check: whole.scheme().seed_or_key_check(),
         scheme_data: &[],
         capacity,
         fpr,
@@ -46,8 +46,8 @@ pub(crate) fn parts<T: AsRef<[u8]>>(
     scheme: Native,
     arrays: Vec<T>,
 ) -> Result<Vec<Blocked<T>>, FormatError> {
-    let leaves = header.leaves.iter().zip(arrays);
-    leaves.map(|(leaf, array)| part(&leaf.params, scheme, array)).collect()
+    let arrays = header.arrays.iter().zip(arrays);
+    arrays.map(|(entry, array)| part(&entry.params, scheme, array)).collect()
 }
 
 /// One part, by the parameters of its array.
@@ -61,7 +61,7 @@ pub(crate) fn part<T: AsRef<[u8]>>(
     lines(spec, counted(keys)?, shape, array)
 }
 
-/// Fails unless the header counts as many keys as the parts do.
+/// Fails unless the header's key count is the sum of the parts'.
 pub(crate) fn check_keys(header: &Header, keys: u64) -> Result<(), FormatError> {
     if header.keys == keys.min(MAX_KEYS) {
         return Ok(());

@@ -3,9 +3,11 @@ mod damage;
 use super::*;
 #[cfg(feature = "bitmap")]
 use crate::Bitmap;
+use crate::cascade::CascadeOptions;
+use crate::scheme::Scheme;
 use crate::{
-    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Kind, Making, Ribbon, Scalable, Scheme,
-    Secret, Sharded, Spec, Window, Windowed,
+    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Kind, Quotient, Ribbon, Scalable, Secret,
+    Sharded, Spec, Window, Windowed,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -40,19 +42,29 @@ fn samples() -> Vec<(AnyFilter, Option<Secret>)> {
     (0..100u64).for_each(|key| _ = burst.insert(key, 10_000));
     assert_eq!(burst.most_layers(), 3);
     filters.push((burst.into(), None));
-    filters.push((Fuse::from_keys(spec, 0..100u64).unwrap().into(), None));
-    filters.push((Ribbon::from_keys(spec, 0..100u64).unwrap().into(), None));
+    filters.push((Fuse::with_spec(spec, 0..100u64).unwrap().into(), None));
+    filters.push((Ribbon::with_spec(spec, 0..100u64).unwrap().into(), None));
+    filters.push((Quotient::from_keys(spec, 0..100u64).unwrap().into(), None));
+    // Grown, keyed, with copies in a side table; and one that must not grow.
+    let mut grown = Quotient::with_growth(few.with_secret(SECRET), 2).unwrap();
+    (0..100u64).chain([7; 9]).chain([8; 5]).for_each(|key| _ = grown.insert(key));
+    assert_eq!((grown.side_entries(), grown.keys()), (2, 114));
+    filters.push((grown.into(), Some(SECRET)));
+    let mut fixed = Quotient::new(spec).unwrap();
+    fixed.set_auto_grow(false);
+    (0..100u64).for_each(|key| _ = fixed.insert(key));
+    filters.push((fixed.into(), None));
     // The first layer of either kind or none, a stash or none.
     let others = || 100..2000u64;
-    let mut stashed = Cascade::from_keys(spec, 0..99u64, others()).unwrap();
+    let mut stashed = Cascade::from_keys(spec.fpr(), 0..99u64, others()).unwrap();
     stashed.stash_add(99u64);
     (200..203u64).for_each(|key| _ = stashed.stash_remove(key));
     filters.push((stashed.into(), None));
     let loose = Spec::new(100, 0.9).unwrap();
-    filters.push((Cascade::from_keys(loose, 0..100u64, 100..110u64).unwrap().into(), None));
+    filters.push((Cascade::from_keys(loose.fpr(), 0..100u64, 100..110u64).unwrap().into(), None));
     let hashes = |keys: std::ops::Range<u64>| keys.map(|key| keyed.scheme().hash(key)).collect();
-    let making = Making::default().with_blocked();
-    let lines = Cascade::from_hashes(keyed, making, hashes(0..100), hashes(others())).unwrap();
+    let options = CascadeOptions::default().with_blocked();
+    let lines = Cascade::from_hashes(keyed, options, hashes(0..100), hashes(others())).unwrap();
     filters.push((lines.into(), Some(SECRET)));
     filters
 }
@@ -64,9 +76,9 @@ fn there_is_a_sample_of_every_kind() {
     assert!(Kind::ALL.iter().filter(is_there).all(|kind| kinds.contains(kind)), "{kinds:?}");
 }
 
-fn notes() -> Notes {
-    let notes = Notes::new().with_created(1_760_000_000).with_normaliser("url").unwrap();
-    notes.with("source", "crawl 7").unwrap().with("ümlaut", "").unwrap()
+fn metadata() -> Metadata {
+    let metadata = Metadata::new().with_created(1_760_000_000).with_normalizer("url").unwrap();
+    metadata.with("source", "crawl 7").unwrap().with("ümlaut", "").unwrap()
 }
 
 /// Make every checksum right again, and the footer's length.
@@ -105,11 +117,18 @@ fn survives(file: &[u8], secret: Option<Secret>) {
     let verified = verify(file);
     if let Ok(filter) = AnyFilter::open(file, secret) {
         use_it(&filter);
+        // Merged without having been read: as good as nothing, or refused.
+        if let AnyFilter::Quotient(opened) = &filter
+            && opened.shape().bits() < FEW
+        {
+            let mut own = Quotient::with_shape(opened.spec(), opened.shape()).unwrap();
+            let _ = (own.union(opened), own.intersect(opened));
+        }
     }
     let decoded = AnyFilter::decode(file, secret);
     if let Ok(mut filter) = decoded {
-        let notes = verified.expect("what decodes verifies").notes;
-        assert!(filter.encode(&notes) == file, "another spelling of {filter}");
+        let metadata = verified.expect("what decodes verifies").metadata;
+        assert!(filter.encode(&metadata) == file, "another spelling of {filter}");
         use_it(&filter);
         let mut copy = filter.clone();
         let _ = (filter.insert(1u64), filter.insert_at(2u64, 5), filter.insert_at(3u64, u64::MAX));
@@ -117,6 +136,9 @@ fn survives(file: &[u8], secret: Option<Secret>) {
         let hashes: Vec<_> = (1000..1060u64).flat_map(|key| filter.hash(key)).collect();
         let _ = (filter.insert_batch_at(&hashes, 10_000), filter.remove(1u64));
         let _ = (copy.union(&filter), copy.intersect(&filter), filter.union(&copy));
+        if let Ok(opened) = AnyFilter::open(file, secret) {
+            let _ = (copy.union(&opened), copy.intersect(&opened));
+        }
         use_it(&copy);
         let bytes = filter.bytes().max(copy.bytes());
         assert!(bytes < FEW, "{filter}: {bytes} bytes after a file of {}", file.len());
@@ -136,15 +158,15 @@ fn use_it<B: AsRef<[u8]>>(filter: &AnyFilter<B>) {
 #[test]
 fn what_is_written_is_read_and_written_again_the_same() {
     for (filter, secret) in samples() {
-        let file = filter.encode(&notes());
+        let file = filter.encode(&metadata());
         let mut streamed = Vec::new();
-        filter.write_to(&mut streamed, &notes()).unwrap();
+        filter.write_to(&mut streamed, &metadata()).unwrap();
         assert_eq!(streamed, file);
 
         let header = verify(&file).unwrap();
         assert_eq!(header, read_header(&file[..header.header_bytes as usize]).unwrap());
         assert_eq!((header.kind, header.keys), (filter.kind(), filter.keys()));
-        assert_eq!(header.notes, notes());
+        assert_eq!(header.metadata, metadata());
         assert_eq!(header.is_keyed(), secret.is_some());
 
         let opened = AnyFilter::open(&file, secret).unwrap();
@@ -155,15 +177,72 @@ fn what_is_written_is_read_and_written_again_the_same() {
             assert!(answer || key >= 100);
         }
         assert_eq!([opened.to_string(), decoded.to_string()], [0; 2].map(|_| filter.to_string()));
-        assert!(opened.encode(&notes()) == file && decoded.encode(&notes()) == file);
+        assert!(opened.encode(&metadata()) == file && decoded.encode(&metadata()) == file);
     }
+}
+
+/// As a file and as a stream that gives what it has in drops, with more behind it.
+#[test]
+fn what_is_written_is_read_from_a_stream_and_not_a_byte_more() {
+    struct Drops<'a>(&'a [u8], usize);
+    impl std::io::Read for Drops<'_> {
+        fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+            let count = to.len().min(self.0.len()).min(self.1);
+            to[..count].copy_from_slice(&self.0[..count]);
+            self.0 = &self.0[count..];
+            Ok(count)
+        }
+    }
+    for (filter, secret) in samples() {
+        let mut file = filter.encode(&metadata());
+        let length = file.len();
+        file.extend(b"and more");
+        for drop in [1000, usize::MAX] {
+            let mut source = Drops(&file, drop);
+            let read = AnyFilter::read_from(&mut source, secret).unwrap();
+            assert_eq!(read, filter);
+            assert_eq!(source.0, b"and more");
+        }
+        for at in [0, 9, 20, 100, length / 2, length - 30, length - 20, length - 1] {
+            file[at] ^= 1;
+            let error = AnyFilter::read_from(file.as_slice(), secret);
+            assert!(error.is_err(), "{filter:?}: byte {at} of {length}");
+            file[at] ^= 1;
+        }
+        for short in [0, 10, 100, length / 2, length - 1] {
+            let error = AnyFilter::read_from(&file[..short], secret).unwrap_err();
+            assert!(error.to_string().starts_with("cut off"), "{error}");
+            assert!(std::error::Error::source(&error).is_some());
+        }
+    }
+    let file = samples()[0].0.encode(&metadata());
+    let error = Blocked::read_from(file.as_slice(), None).unwrap_err().to_string();
+    assert!(error.starts_with("a classic filter, not a blocked one"), "{error}");
+}
+
+#[test]
+fn filters_open_over_whatever_holds_their_bytes() {
+    let mut seen = Blocked::with_rate(100, 0.01).unwrap();
+    seen.insert("ada");
+    let file = seen.encode(&Metadata::new());
+    let fixed: &'static [u8] = Box::leak(file.clone().into_boxed_slice());
+    let embedded: Opened<&'static [u8]> = AnyFilter::open(fixed, None).unwrap();
+    let array: [u8; 5] = *b"short"; // as `include_bytes!` gives them
+    assert!(AnyFilter::open(&array, None).is_err());
+    let shared: Arc<[u8]> = file.clone().into();
+    let owner = Arc::new(file.clone());
+    assert!(embedded.contains("ada"));
+    assert!(Blocked::open(shared, None).unwrap().contains("ada"));
+    assert!(Blocked::open(ArcBytes::from(owner), None).unwrap().contains("ada"));
+    #[cfg(feature = "bytes")]
+    assert!(Blocked::open(bytes::Bytes::from(file), None).unwrap() == seen);
 }
 
 #[test]
 fn secrets_are_asked_for_and_checked() {
     let spec = Spec::new(100, 0.01).unwrap();
-    let open = Blocked::new(spec).unwrap().encode(&Notes::new());
-    let keyed = Blocked::new(spec.with_secret(SECRET)).unwrap().encode(&Notes::new());
+    let open = Blocked::new(spec).unwrap().encode(&Metadata::new());
+    let keyed = Blocked::new(spec.with_secret(SECRET)).unwrap().encode(&Metadata::new());
     let wrong = Secret::from_bytes([9; 16]);
     let decode = |file: &[u8], secret| Blocked::decode(file, secret).map(|_| ());
     assert_eq!(decode(&keyed, None), Err(FormatError::SecretNeeded));
@@ -178,7 +257,7 @@ fn secrets_are_asked_for_and_checked() {
 #[test]
 fn errors_name_what_was_found() {
     let spec = Spec::new(100, 0.01).unwrap();
-    let mut file = Blocked::new(spec).unwrap().encode(&Notes::new());
+    let mut file = Blocked::new(spec).unwrap().encode(&Metadata::new());
     let error = Classic::open(&file, None).unwrap_err();
     assert_eq!(error, FormatError::WrongKind { got: Kind::Blocked, need: Kind::Classic });
     assert_eq!(
@@ -195,7 +274,7 @@ fn errors_name_what_was_found() {
         (8, 3, FormatError::TooNew { version: 3, newest: 2 }),
         (16, 4, FormatError::UnknownFlags { got: 4 }),
         (10, 99, FormatError::UnknownKind { id: 99 }),
-        (20, 9, FormatError::UnknownScheme { id: crate::SchemeId(9) }),
+        (20, 9, FormatError::UnknownScheme { id: crate::scheme::SchemeId(9) }),
     ] {
         let was = std::mem::replace(&mut file[at], value);
         reseal(&mut file);
@@ -208,10 +287,10 @@ fn errors_name_what_was_found() {
 #[test]
 fn foreign_filters_live_in_our_file() {
     use crate::sizing::ClassicShape;
-    let outline = Outline {
+    let layout = FileLayout {
         kind: Kind::Classic,
-        scheme: crate::SchemeId(300),
-        fingerprint: 5,
+        scheme: crate::scheme::SchemeId(300),
+        seed_or_key_check: 5,
         scheme_data: b"strategy 2",
         capacity: 0,
         fpr: 0.0,
@@ -220,13 +299,13 @@ fn foreign_filters_live_in_our_file() {
         arrays: vec![Array { params: vec![64, 3], bytes: vec![0xff; 8].into() }],
     };
     let mut file = Vec::new();
-    write(&mut file, &outline, &Notes::new()).unwrap();
+    write(&mut file, &layout, &Metadata::new()).unwrap();
     assert_eq!(verify(&file).unwrap().scheme_data, b"strategy 2");
-    let error = FormatError::UnknownScheme { id: crate::SchemeId(300) };
+    let error = FormatError::UnknownScheme { id: crate::scheme::SchemeId(300) };
     assert_eq!(AnyFilter::open(&file, None).unwrap_err(), error);
     let container = Container::open(file.as_slice()).unwrap();
     let shape = ClassicShape { bits: 64, probes: 3 };
-    let theirs = crate::Native::seeded(container.header().fingerprint); // stands in for theirs
+    let theirs = crate::scheme::Native::seeded(container.header().seed_or_key_check); // stands in for theirs
     let filter = Classic::from_parts(theirs, shape, container.section(0).unwrap()).unwrap();
     assert!(filter.contains("anything"));
     assert!(container.section(1).is_none() && container.bytes(1).is_none());
@@ -238,60 +317,70 @@ fn foreign_filters_live_in_our_file() {
         };
         let arrays = arrays.iter().map(array).collect();
         let mut file = Vec::new();
-        write(&mut file, &Outline { arrays, ..outline.clone() }, &Notes::new()).unwrap();
+        write(&mut file, &FileLayout { arrays, ..layout.clone() }, &Metadata::new()).unwrap();
         verify(&file).is_ok()
     };
     assert!(with(&[(64, 3, 8), (800, 100, 100)])); // a chain, and more probes than ours have
     assert!(!with(&[]) && !with(&[(64, 0, 8)]) && !with(&[(0, 1, 0)]) && !with(&[(64, 3, 9)]));
 
-    let refused = Outline { fpr: f64::NAN, ..outline.clone() };
-    let error = write(Vec::new(), &refused, &Notes::new()).unwrap_err();
+    let refused = FileLayout { fpr: f64::NAN, ..layout.clone() };
+    let error = write(Vec::new(), &refused, &Metadata::new()).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
-    let refused = Outline { params: vec![0; 65], ..outline };
-    assert!(write(Vec::new(), &refused, &Notes::new()).is_err());
+    let refused = FileLayout { params: vec![0; 65], ..layout };
+    assert!(write(Vec::new(), &refused, &Metadata::new()).is_err());
 }
 
 #[test]
 fn odd_notes_are_kept_and_absurd_ones_refused() {
     let filter = Blocked::new(Spec::new(10, 0.1).unwrap()).unwrap();
     let odd = ["\0", "\u{1f980}", " ", "=", "\r\n", "ÿ"];
-    let mut notes = Notes::new().with_created(u64::MAX);
+    let mut metadata = Metadata::new().with_created(u64::MAX);
     for name in odd {
-        notes = notes.with(name, name.repeat(100)).unwrap();
+        metadata = metadata.with(name, name.repeat(100)).unwrap();
     }
-    notes = notes.with("empty", "").unwrap().with("long", "x".repeat(65_535)).unwrap();
-    let file = filter.encode(&notes);
-    assert_eq!(verify(&file).unwrap().notes, notes);
+    metadata = metadata.with("empty", "").unwrap().with("long", "x".repeat(65_535)).unwrap();
+    let file = filter.encode(&metadata);
+    assert_eq!(verify(&file).unwrap().metadata, metadata);
     assert_eq!(
         read_header(&file[..4096]),
         Err(FormatError::Truncated { need: verify(&file).unwrap().header_bytes, have: 4096 })
     );
 
-    assert!(matches!(notes.clone().with("", "x"), Err(NoteError::Name { got: 0 })));
-    assert!(matches!(notes.clone().with("x".repeat(256), ""), Err(NoteError::Name { got: 256 })));
-    assert!(matches!(notes.clone().with("x", "y".repeat(65_536)), Err(NoteError::Value { .. })));
-    assert!(matches!(notes.with_normaliser("x".repeat(256)), Err(NoteError::Normaliser { .. })));
+    assert!(matches!(metadata.clone().with("", "x"), Err(MetadataError::Name { got: 0 })));
+    assert!(matches!(
+        metadata.clone().with("x".repeat(256), ""),
+        Err(MetadataError::Name { got: 256 })
+    ));
+    assert!(matches!(
+        metadata.clone().with("x", "y".repeat(65_536)),
+        Err(MetadataError::Value { .. })
+    ));
+    assert!(matches!(
+        metadata.with_normalizer("x".repeat(256)),
+        Err(MetadataError::Normalizer { .. })
+    ));
 
-    let many = (0..4096).try_fold(Notes::new(), |notes, i| notes.with(format!("{i}"), "v"));
+    let many =
+        (0..4096).try_fold(Metadata::new(), |metadata, i| metadata.with(format!("{i}"), "v"));
     let many = many.unwrap();
-    assert!(matches!(many.clone().with("one more", ""), Err(NoteError::Pairs { got: 4097 })));
-    assert_eq!(verify(&filter.encode(&many)).unwrap().notes, many);
-    let full =
-        (0..4).try_fold(Notes::new(), |notes, i| notes.with(format!("{i}"), "x".repeat(65_535)));
-    assert!(matches!(full.unwrap().with("x", "yyyy"), Err(NoteError::Bytes { .. })));
+    assert!(matches!(many.clone().with("one more", ""), Err(MetadataError::Pairs { got: 4097 })));
+    assert_eq!(verify(&filter.encode(&many)).unwrap().metadata, many);
+    let full = (0..4)
+        .try_fold(Metadata::new(), |metadata, i| metadata.with(format!("{i}"), "x".repeat(65_535)));
+    assert!(matches!(full.unwrap().with("x", "yyyy"), Err(MetadataError::Bytes { .. })));
 }
 
 /// A writer that stops taking bytes, as a full disk does.
 #[test]
 fn a_full_disk_is_an_error() {
     let (filter, _) = &samples()[2];
-    let file = filter.encode(&Notes::new());
+    let file = filter.encode(&Metadata::new());
     for room in [0, 1, 100, 4096, file.len() - 1] {
         let mut disk = vec![0; room];
-        assert!(filter.write_to(disk.as_mut_slice(), &Notes::new()).is_err());
+        assert!(filter.write_to(disk.as_mut_slice(), &Metadata::new()).is_err());
     }
     let mut disk = vec![0; file.len()];
-    filter.write_to(disk.as_mut_slice(), &Notes::new()).unwrap();
+    filter.write_to(disk.as_mut_slice(), &Metadata::new()).unwrap();
     assert!(disk == file);
 }
 
@@ -299,7 +388,7 @@ fn a_full_disk_is_an_error() {
 fn blocks_are_summed_one_by_one() {
     let mut filter = Classic::new(Spec::new(200_000, 0.01).unwrap()).unwrap();
     (0..1000u64).for_each(|key| _ = filter.insert(key));
-    let mut file = filter.encode(&Notes::new());
+    let mut file = filter.encode(&Metadata::new());
     let header = verify(&file).unwrap();
     assert!(file.len() > 3 * BLOCK as usize);
     for (at, want) in [
@@ -334,13 +423,13 @@ proptest! {
             false => Classic::new(spec).unwrap().into(),
         };
         keys.iter().for_each(|key| _ = filter.insert(*key).unwrap());
-        let notes = pairs.into_iter().try_fold(Notes::new(), |notes, (name, value)| notes.with(name, value));
-        let notes = notes.unwrap().with_created(created);
-        let file = filter.encode(&notes);
-        prop_assert_eq!(verify(&file).unwrap().notes, notes.clone());
-        let opened = AnyFilter::open(Arc::<[u8]>::from(file.clone()), None).unwrap().encode(&notes);
+        let metadata = pairs.into_iter().try_fold(Metadata::new(), |metadata, (name, value)| metadata.with(name, value));
+        let metadata = metadata.unwrap().with_created(created);
+        let file = filter.encode(&metadata);
+        prop_assert_eq!(verify(&file).unwrap().metadata, metadata.clone());
+        let opened = AnyFilter::open(Arc::<[u8]>::from(file.clone()), None).unwrap().encode(&metadata);
         let decoded = AnyFilter::decode(&file, None).unwrap();
-        prop_assert!(opened == file && decoded.encode(&notes) == file);
+        prop_assert!(opened == file && decoded.encode(&metadata) == file);
         prop_assert!(keys.iter().all(|key| decoded.contains(*key)));
         prop_assert_eq!(decoded.keys(), filter.keys());
     }
@@ -351,13 +440,29 @@ proptest! {
         survives(&bytes, None);
     }
 
+    /// Arrays that no writer writes, under checksums that are right.
+    #[test]
+    fn any_resealed_array_is_survived(
+        sample in 0..samples().len(),
+        changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let (filter, secret) = &samples()[sample];
+        let mut file = filter.encode(&metadata());
+        let (start, end) = (4096, verify(&file).unwrap().table_at() as usize);
+        for (at, value) in changes {
+            file[start + at.index(end - start)] ^= value;
+        }
+        reseal(&mut file);
+        survives(&file, *secret);
+    }
+
     #[test]
     fn any_resealed_header_is_survived(
         sample in 0..samples().len(),
         changes in proptest::collection::vec((8..200usize, any::<u8>()), 1..6),
     ) {
         let (filter, secret) = &samples()[sample];
-        let mut file = filter.encode(&notes());
+        let mut file = filter.encode(&metadata());
         for (at, value) in changes {
             file[at] = value;
         }
@@ -368,19 +473,19 @@ proptest! {
 
 #[test]
 fn a_file_in_pieces_is_the_file() {
-    let notes = Notes::new().with("made by", "a test").unwrap();
+    let metadata = Metadata::new().with("made by", "a test").unwrap();
     for (filter, _) in samples() {
-        let file = filter.encode(&notes);
-        assert_eq!(filter.file_bytes(&notes), file.len() as u64);
+        let file = filter.encode(&metadata);
+        assert_eq!(filter.file_bytes(&metadata), file.len() as u64);
         for bytes in [1, 700, 4096, 10_000, 1 << 20] {
             let mut joined = Vec::new();
             for from in (0..file.len() as u64).step_by(bytes) {
-                filter.write_range_to(&mut joined, &notes, from..from + bytes as u64).unwrap();
+                filter.write_range_to(&mut joined, &metadata, from..from + bytes as u64).unwrap();
             }
             assert!(joined == file, "{} in pieces of {bytes}", filter.kind());
         }
         let mut none = Vec::new();
-        filter.write_range_to(&mut none, &notes, u64::MAX - 1..u64::MAX).unwrap();
+        filter.write_range_to(&mut none, &metadata, u64::MAX - 1..u64::MAX).unwrap();
         assert!(none.is_empty());
     }
 }
@@ -388,22 +493,22 @@ fn a_file_in_pieces_is_the_file() {
 #[test]
 fn what_is_taken_is_what_was_there() {
     for (filter, secret) in samples() {
-        let file = filter.encode(&Notes::new());
+        let file = filter.encode(&Metadata::new());
         let mut bytes = b"before it".to_vec();
         bytes.extend(&file);
-        let taken = AnyFilter::take(&mut bytes, 9, secret).unwrap();
+        let taken = AnyFilter::decode_draining(&mut bytes, 9, secret).unwrap();
         assert_eq!(bytes, b"before it");
-        assert!(taken.encode(&Notes::new()) == file, "{}", filter.kind());
+        assert!(taken.encode(&Metadata::new()) == file, "{}", filter.kind());
         // What is bad stays.
         for bad in [file.len() / 2, file.len() - 1] {
             let mut changed = file.clone();
             changed[bad] ^= 1;
             let before = changed.clone();
-            assert!(AnyFilter::take(&mut changed, 0, secret).is_err());
+            assert!(AnyFilter::decode_draining(&mut changed, 0, secret).is_err());
             assert!(AnyFilter::check(&changed, secret).is_err());
             assert!(changed == before);
         }
-        assert!(AnyFilter::take(&mut file.clone(), usize::MAX, secret).is_err());
+        assert!(AnyFilter::decode_draining(&mut file.clone(), usize::MAX, secret).is_err());
     }
 }
 
@@ -413,9 +518,50 @@ fn large_arrays_are_taken_piece_by_piece() {
     (0..10_000_000u64).for_each(|key| _ = filter.insert(key));
     let filter = AnyFilter::from(filter);
     assert!(filter.bytes() > 17 << 20);
-    let mut bytes = filter.encode(&Notes::new());
+    let mut bytes = filter.encode(&Metadata::new());
     let file = bytes.clone();
-    let taken = AnyFilter::take(&mut bytes, 0, None).unwrap();
+    let taken = AnyFilter::decode_draining(&mut bytes, 0, None).unwrap();
     assert_eq!((bytes.len(), bytes.capacity() < 17 << 20), (0, true));
-    assert!(taken.encode(&Notes::new()) == file);
+    assert!(taken.encode(&Metadata::new()) == file);
+}
+
+/// What is opened in place is not read, and must be read before it is merged: lines that break their
+/// rules would be laid out anywhere.
+#[test]
+fn unsound_lines_are_refused_by_name() {
+    let spec = Spec::new(100, 0.01).unwrap();
+    let filter = Quotient::from_keys(spec, 0..100u64).unwrap();
+    let mut file = filter.encode(&Metadata::new());
+    let place = verify(&file).unwrap().arrays[0].at as usize;
+    file[place + 63] ^= 1; // the offset of the first line
+    reseal(&mut file);
+    let error = verify(&file).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "not a valid file: quotient filter is unsound: an offset does not follow from the line before (number 0), it must be sound; make it anew"
+    );
+    assert_eq!(AnyFilter::decode(&file, None).unwrap_err().to_string(), error);
+    assert_eq!(AnyFilter::check(&file, None).unwrap_err().to_string(), error);
+    let opened = Quotient::open(&file, None).unwrap();
+    let mut own = filter.clone();
+    let error = own.union(&opened).unwrap_err();
+    assert!(error.to_string().contains("an offset does not follow"), "{error}");
+    assert!(own.intersect(&opened).is_err());
+    assert!(own.fingerprints().eq(filter.fingerprints()), "nothing has changed");
+    // Counts that are not those of the lines: sound lines, another filter.
+    let mut file = filter.encode(&Metadata::new());
+    let header = verify(&file).unwrap().header_bytes as usize;
+    let params = header - 4 - (18 + 8 * 2) - 8 * 4;
+    for (at, name) in [(0, "keys"), (8, "counts"), (16, "counts"), (24, "growth")] {
+        let was = std::mem::replace(&mut file[params + at], 200);
+        reseal(&mut file);
+        let Err(FormatError::BadField { name: got, .. }) = verify(&file) else { panic!("{name}") };
+        assert_eq!(got, name);
+        file[params + at] = was;
+    }
+    file[params + 8] -= 1;
+    reseal(&mut file);
+    assert!(Quotient::open(&file, None).is_ok(), "instant");
+    let error = verify(&file).unwrap_err().to_string();
+    assert!(error.contains("another number of keys than is stated"), "{error}");
 }

@@ -1,10 +1,10 @@
-//! A filter becomes a file, in one pass.
+//! Writes a filter to a file, in one pass.
 
 use super::header::{
-    Header, Leaf, MAX_KEYS, MAX_LEAF_PARAMS, MAX_LEAVES, MAX_PARAMS, MAX_SCHEME_DATA, header_bytes,
-    places,
+    ArrayHeader, Header, MAX_ARRAY_PARAMS, MAX_ARRAYS, MAX_KEYS, MAX_PARAMS, MAX_SCHEME_DATA,
+    array_offsets, header_bytes,
 };
-use super::notes::Notes;
+use super::metadata::Metadata;
 use super::{BLOCK, END_MAGIC, FOOTER, GROWN_WINDOWS};
 use crate::filter::Kind;
 use crate::scheme::SchemeId;
@@ -17,18 +17,18 @@ use std::ops::Range;
 /// Every kind makes its own; codecs for other programs' filters fill one in to keep them in our
 /// file.
 #[derive(Clone, Debug)]
-pub struct Outline<'a> {
+pub struct FileLayout<'a> {
     /// The kind of filter.
     pub kind: Kind,
     /// How keys are hashed.
     pub scheme: SchemeId,
-    /// The seed, or the check of the secret.
-    pub fingerprint: u64,
-    /// What else a foreign scheme needs to know, at most 4096 bytes; empty in our own.
+    /// The seed, or the check value of the secret.
+    pub seed_or_key_check: u64,
+    /// Data of a foreign scheme, at most 4096 bytes; empty in Mayhap's own.
     pub scheme_data: &'a [u8],
-    /// The keys it was made for; 0 where nobody said.
+    /// The capacity; 0 if unknown.
     pub capacity: u64,
-    /// The rate it was made for; 0 where nobody said.
+    /// The target false-positive rate; 0 if unknown.
     pub fpr: f64,
     /// The keys counted in, at most 2⁵⁶.
     pub keys: u64,
@@ -47,18 +47,30 @@ pub struct Array<'a> {
     pub bytes: Cow<'a, [u8]>,
 }
 
-/// Write a whole file. The same outline and notes give the same bytes, always.
+/// Write a whole file. The same layout and metadata always give the same bytes.
 ///
-/// The arrays go out as they are, in pieces of at most 64 KiB that are summed on their way: no
-/// second copy is made. An outline past its limits is refused as invalid input, before anything
-/// is written.
-pub fn write(mut to: impl Write, outline: &Outline<'_>, notes: &Notes) -> io::Result<()> {
-    let (header, places) = lay_out(outline, notes)?;
-    let mut out = Summed { to: &mut to, at: 0, sum: 0, table: Vec::new() };
+/// The arrays are written in pieces of at most 64 KiB whose checksums are computed on the way: no
+/// copy is made. A layout past its limits is rejected as invalid input, before anything is written.
+pub fn write(to: impl Write, layout: &FileLayout<'_>, metadata: &Metadata) -> io::Result<()> {
+    let arrays = &layout.arrays;
+    write_from(to, layout, &lengths(layout), metadata, |i, put| put(&arrays[i].bytes))
+}
+
+/// The same with arrays of these lengths from elsewhere: `fill` gives the bytes of each, piece by
+/// piece.
+pub(crate) fn write_from(
+    mut to: impl Write,
+    layout: &FileLayout<'_>,
+    lengths: &[u64],
+    metadata: &Metadata,
+    fill: impl Fn(usize, &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()>,
+) -> io::Result<()> {
+    let (header, array_offsets) = lay_out(layout, lengths, metadata)?;
+    let mut out = ChecksumWriter { to: &mut to, at: 0, sum: 0, table: Vec::new() };
     out.put(&header)?;
-    for (array, place) in outline.arrays.iter().zip(places) {
+    for (i, place) in array_offsets.into_iter().enumerate() {
         out.pad(place)?;
-        out.put(&array.bytes)?;
+        fill(i, &mut |bytes| out.put(bytes))?;
     }
     let (at, table) = out.finish();
     let mut footer = Vec::with_capacity(FOOTER);
@@ -71,46 +83,59 @@ pub fn write(mut to: impl Write, outline: &Outline<'_>, notes: &Notes) -> io::Re
     to.write_all(&footer)
 }
 
-/// How long the file would be, without writing it.
-pub fn file_bytes(outline: &Outline<'_>, notes: &Notes) -> io::Result<u64> {
-    let (header, _) = lay_out(outline, notes)?;
-    let lengths: Vec<u64> = outline.arrays.iter().map(|array| array.bytes.len() as u64).collect();
-    let (_, bytes) = places(header.len() as u64, &lengths)
+/// The lengths of an outline's arrays.
+pub(super) fn lengths(layout: &FileLayout<'_>) -> Vec<u64> {
+    layout.arrays.iter().map(|array| array.bytes.len() as u64).collect()
+}
+
+/// The length of the file, without writing it.
+pub fn file_bytes(layout: &FileLayout<'_>, metadata: &Metadata) -> io::Result<u64> {
+    file_bytes_of(layout, &lengths(layout), metadata)
+}
+
+/// The same with arrays of these lengths from elsewhere.
+pub(crate) fn file_bytes_of(
+    layout: &FileLayout<'_>,
+    lengths: &[u64],
+    metadata: &Metadata,
+) -> io::Result<u64> {
+    let (header, _) = lay_out(layout, lengths, metadata)?;
+    let (_, bytes) = array_offsets(header.len() as u64, lengths)
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "more than 2^64 bytes"))?;
     Ok(bytes)
 }
 
-/// Write only these bytes of the file. Nothing before them is looked at, but for the checksums at
-/// the end: so a file written piece by piece costs little more than one written whole.
+/// Write only these bytes of the file. Nothing before them is read, except for the checksums at the
+/// end: so writing a file in pieces costs little more than writing it whole.
 pub fn write_range(
     mut to: impl Write,
-    outline: &Outline<'_>,
-    notes: &Notes,
+    layout: &FileLayout<'_>,
+    metadata: &Metadata,
     range: Range<u64>,
 ) -> io::Result<()> {
-    let (header, places) = lay_out(outline, notes)?;
-    let mut out = Cut { to: &mut to, at: 0, range };
+    let (header, array_offsets) = lay_out(layout, &lengths(layout), metadata)?;
+    let mut out = RangeWriter { to: &mut to, at: 0, range };
     out.put(&header)?;
-    for (array, place) in outline.arrays.iter().zip(places) {
+    for (array, place) in layout.arrays.iter().zip(array_offsets) {
         out.put(&[0; super::ALIGN as usize][..place.saturating_sub(out.at) as usize])?;
         out.put(&array.bytes)?;
     }
-    let Cut { at: table_at, range, .. } = out;
+    let RangeWriter { at: table_at, range, .. } = out;
     if range.end <= table_at {
         return Ok(());
     }
     let rest = range.start.max(table_at)..range.end;
-    write(Cut { to: &mut to, at: 0, range: rest }, outline, notes)
+    write(RangeWriter { to: &mut to, at: 0, range: rest }, layout, metadata)
 }
 
 /// Passes on the bytes of a range.
-struct Cut<'a, W> {
+struct RangeWriter<'a, W> {
     to: &'a mut W,
     at: u64,
     range: Range<u64>,
 }
 
-impl<W: Write> Cut<'_, W> {
+impl<W: Write> RangeWriter<'_, W> {
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         let place = |at: u64| at.saturating_sub(self.at).min(bytes.len() as u64) as usize;
         let (start, end) = (place(self.range.start), place(self.range.end));
@@ -119,7 +144,7 @@ impl<W: Write> Cut<'_, W> {
     }
 }
 
-impl<W: Write> Write for Cut<'_, W> {
+impl<W: Write> Write for RangeWriter<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.put(bytes)?;
         Ok(bytes.len())
@@ -130,64 +155,68 @@ impl<W: Write> Write for Cut<'_, W> {
     }
 }
 
-/// The oldest version that has what is to be written.
-fn version_of(outline: &Outline<'_>) -> u16 {
+/// The oldest version that supports what is to be written.
+fn version_of(layout: &FileLayout<'_>) -> u16 {
     let of_a_generation = |array: &Array<'_>| array.params.len() > 6;
-    let grown = outline.kind == Kind::Windowed && outline.arrays.iter().any(of_a_generation);
+    let grown = layout.kind == Kind::Windowed && layout.arrays.iter().any(of_a_generation);
     if grown { GROWN_WINDOWS } else { 1 }
 }
 
-/// The header, and where each array goes.
-fn lay_out(outline: &Outline<'_>, notes: &Notes) -> io::Result<(Vec<u8>, Vec<u64>)> {
+/// The header, and the offset of each array.
+pub(super) fn lay_out(
+    layout: &FileLayout<'_>,
+    lengths: &[u64],
+    metadata: &Metadata,
+) -> io::Result<(Vec<u8>, Vec<u64>)> {
     let refused = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-    if !(0.0..1.0).contains(&outline.fpr) {
+    if !(0.0..1.0).contains(&layout.fpr) {
         return refused("the rate must be from 0 to below 1");
     }
-    if outline.keys > MAX_KEYS {
+    if layout.keys > MAX_KEYS {
         return refused("more than 2^56 keys");
     }
-    if outline.scheme_data.len() > MAX_SCHEME_DATA {
+    if layout.scheme_data.len() > MAX_SCHEME_DATA {
         return refused("more than 4096 bytes of scheme data");
     }
-    let too_many_params = outline.arrays.iter().any(|array| array.params.len() > MAX_LEAF_PARAMS);
-    if outline.params.len() > MAX_PARAMS || too_many_params {
+    let too_many_params = layout.arrays.iter().any(|array| array.params.len() > MAX_ARRAY_PARAMS);
+    if layout.params.len() > MAX_PARAMS || too_many_params {
         return refused("more parameters than 64, or than 16 of an array");
     }
-    if outline.arrays.len() > MAX_LEAVES {
+    if layout.arrays.len() > MAX_ARRAYS {
         return refused("more than 4096 arrays");
     }
-    let leaves = outline.arrays.iter().map(|array| Leaf {
+    let arrays = layout.arrays.iter().zip(lengths).map(|(array, bytes)| ArrayHeader {
         params: array.params.clone(),
         at: 0,
-        bytes: array.bytes.len() as u64,
+        bytes: *bytes,
     });
     let header = Header {
-        version: version_of(outline),
-        kind: outline.kind,
-        scheme: outline.scheme,
-        fingerprint: outline.fingerprint,
-        scheme_data: outline.scheme_data.to_vec(),
-        capacity: outline.capacity,
-        fpr: outline.fpr,
-        keys: outline.keys,
-        notes: notes.clone(),
-        params: outline.params.clone(),
-        leaves: leaves.collect(),
+        version: version_of(layout),
+        kind: layout.kind,
+        scheme: layout.scheme,
+        seed_or_key_check: layout.seed_or_key_check,
+        scheme_data: layout.scheme_data.to_vec(),
+        capacity: layout.capacity,
+        fpr: layout.fpr,
+        keys: layout.keys,
+        metadata: metadata.clone(),
+        params: layout.params.clone(),
+        arrays: arrays.collect(),
         header_bytes: 0,
         file_bytes: 0,
     };
     header_bytes(&header).map_or_else(|| refused("more than 2^64 bytes"), Ok)
 }
 
-/// Passes bytes on, keeping a checksum for every 64 KiB of them.
-struct Summed<'a, W> {
+/// Passes bytes on and computes a checksum for every 64 KiB of them.
+struct ChecksumWriter<'a, W> {
     to: &'a mut W,
     at: u64,
     sum: u32,
     table: Vec<u8>,
 }
 
-impl<W: Write> Summed<'_, W> {
+impl<W: Write> ChecksumWriter<'_, W> {
     fn put(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             let room = (BLOCK - self.at % BLOCK) as usize;
@@ -203,7 +232,7 @@ impl<W: Write> Summed<'_, W> {
         Ok(())
     }
 
-    /// Zeros up to a place that is less than a page away.
+    /// Zeros up to an offset that is less than a page away.
     fn pad(&mut self, place: u64) -> io::Result<()> {
         let zeros = [0; super::ALIGN as usize];
         let count = place.saturating_sub(self.at).min(super::ALIGN) as usize;
@@ -215,7 +244,7 @@ impl<W: Write> Summed<'_, W> {
         self.sum = 0;
     }
 
-    /// How much went out, and the table.
+    /// The number of bytes written, and the checksums.
     fn finish(mut self) -> (u64, Vec<u8>) {
         if !self.at.is_multiple_of(BLOCK) {
             self.end_block();

@@ -1,22 +1,37 @@
-//! Bytes in, one number out: the functions, one a file, each with known answers.
+//! Hash functions, one per file, each with known answers.
 
 pub(crate) mod sip;
 mod xxh3;
 
 pub use sip::Secret;
 pub(crate) use sip::sip13_128;
+pub(crate) use xxh3::{flipped_seed, xxh3_64, xxh3_64_of_eight, xxh3_64_of_nine_to_sixteen};
 #[cfg(feature = "std")]
 pub(crate) use xxh3::{is_short, xxh3_64_side_by_side};
-pub(crate) use xxh3::{turned, xxh3_64, xxh3_64_of_eight, xxh3_64_of_nine_to_sixteen};
 
-/// A hashed key: the narrow waist of the library.
+/// A hashed key: everything after hashing works on this type alone.
 ///
-/// Left of it are text and encodings, right of it only integers. All 64 bits are uniformly
-/// distributed and every kind may use any of them. Two keys share a hash with probability
-/// 2⁻⁶⁴, so no filter of `n` keys answers better than `n`·2⁻⁶⁴; [`sizing`](crate::sizing) knows.
+/// All 64 bits are uniformly distributed and every kind may use any of them. Two keys share a hash
+/// with probability 2⁻⁶⁴, so no filter of `n` keys has a false-positive rate below `n`·2⁻⁶⁴;
+/// [`sizing`](crate::sizing) accounts for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
-pub struct Hash(pub u64);
+pub struct Hash(pub(crate) u64);
+
+impl Hash {
+    /// A hash from elsewhere: what [`to_u64`](Hash::to_u64) gave, or numbers that are uniformly
+    /// distributed already. A filter answers nothing right about hashes of another seed or secret.
+    #[inline]
+    pub const fn from_u64(hash: u64) -> Hash {
+        Hash(hash)
+    }
+
+    /// Its 64 bits, to keep it.
+    #[inline]
+    pub const fn to_u64(self) -> u64 {
+        self.0
+    }
+}
 
 /// The high half of a 128-bit product: maps a uniform `x` onto `0..range` without dividing.
 #[inline(always)]

@@ -1,18 +1,17 @@
-//! SipHash-1-3 with 128-bit output: a keyed function whose values cannot be foretold without
-//! the secret.
+//! SipHash-1-3 with 128-bit output: a keyed hash that cannot be predicted without the secret.
 //!
-//! Written out for several keys side by side, because one short key is a chain of additions that
-//! each wait for the one before: four chains at once cost hardly more than one. This is the
-//! definition; `kernel::sip` says it faster where the machine has vectors.
+//! Written for several keys in parallel lanes, because one short key is a chain of dependent
+//! additions: four chains at once cost hardly more than one. This is the reference; `kernel::sip`
+//! is the SIMD version.
 
 use core::cmp::Ordering;
 use core::fmt;
 
 /// The 128-bit secret of a keyed filter.
 ///
-/// Whoever knows it can forge keys that collide; without it nobody can. It is never printed and
-/// never written to a file: a file holds only [`check`](Secret::check), which tells a right
-/// secret from a wrong one.
+/// Whoever knows it can construct keys that collide; without it nobody can. It is never printed and
+/// never written to a file: a file holds only [`check`](Secret::check), which detects a wrong
+/// secret.
 ///
 /// ```
 /// use mayhap::Secret;
@@ -33,13 +32,32 @@ impl Secret {
         self.0
     }
 
-    /// A value that depends on the secret but does not give it away: it is what a file keeps.
+    /// From 32 hexadecimal digits, as key files and commands write it; `None` of anything else.
+    ///
+    /// ```
+    /// use mayhap::Secret;
+    /// let secret = Secret::from_hex(b"000102030405060708090a0b0c0d0e0F").unwrap();
+    /// assert_eq!(secret.to_bytes()[14..], [14, 15]);
+    /// assert_eq!(secret.to_hex(), "000102030405060708090a0b0c0d0e0f");
+    /// assert!(Secret::from_hex(b"0001").is_none());
+    /// ```
+    pub fn from_hex(digits: &[u8]) -> Option<Secret> {
+        decode_hex(digits).map(Secret)
+    }
+
+    /// 32 hexadecimal digits, for a caller that must store them somewhere safe.
+    #[cfg(feature = "std")]
+    pub fn to_hex(self) -> String {
+        format!("{:032x}", u128::from_be_bytes(self.0))
+    }
+
+    /// A check value that depends on the secret but does not reveal it: it is stored in files.
     pub fn check(&self) -> u64 {
         let [(first, _)] = sip13_128([b"mayhap secret check"], self);
         first
     }
 
-    /// The four words that every state begins with.
+    /// The four words of the initial state.
     #[inline(always)]
     pub(crate) fn state(&self) -> [u64; 4] {
         let half = |at: usize| {
@@ -63,14 +81,26 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Tells the 128-bit function from the 64-bit one, in the second word.
+/// As many bytes as there are pairs of hexadecimal digits, and nothing else.
+pub(crate) fn decode_hex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
+    let (pairs, []) = digits.as_chunks::<2>() else { return None };
+    let pairs: &[[u8; 2]; N] = pairs.try_into().ok()?;
+    let mut bytes = [0; N];
+    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+        let digit = |digit: u8| char::from(digit).to_digit(16);
+        *byte = (digit(*high)? << 4 | digit(*low)?) as u8;
+    }
+    Some(bytes)
+}
+
+/// Distinguishes the 128-bit function from the 64-bit one, in the second word.
 const WIDE: u64 = 0xee;
-/// Stirred into the third word when the message is over.
+/// XORed into the third word at the end of the message.
 pub(crate) const END: u64 = 0xee;
-/// Stirred into the second word before the second half is taken.
+/// XORed into the second word before the second half is taken.
 pub(crate) const HALF: u64 = 0xdd;
 
-/// How many words a key is: its whole ones, and one with what is left and its length.
+/// The number of words of a key: its whole ones, and one with the rest and its length.
 #[inline(always)]
 pub(crate) fn words_of(key: &[u8]) -> usize {
     key.len() / 8 + 1
@@ -99,7 +129,7 @@ pub(crate) fn whole_word(key: &[u8], at: usize) -> u64 {
 pub(crate) fn last_word(key: &[u8]) -> u64 {
     let bytes = key.len();
     let left = bytes % 8;
-    // Never a loop over bytes: overlapping loads, whose common bits agree.
+    // No loop over bytes: overlapping loads, whose common bits agree.
     let rest = if let Some(last) = key.last_chunk() {
         (u64::from_le_bytes(*last) >> 8) >> (56 - 8 * left)
     } else if let (Some(first), Some(last)) = (key.first_chunk(), key.last_chunk()) {
@@ -115,7 +145,7 @@ pub(crate) fn last_word(key: &[u8]) -> u64 {
     rest | (bytes as u64) << 56
 }
 
-/// One round over `N` states side by side.
+/// One round over `N` states in parallel.
 #[inline(always)]
 fn round<const N: usize>(v: &mut [[u64; N]; 4]) {
     let [a, b, c, d] = v;
@@ -132,7 +162,7 @@ fn round<const N: usize>(v: &mut [[u64; N]; 4]) {
     }
 }
 
-/// A word of each message.
+/// Absorb one word of each message.
 #[inline(always)]
 fn take<const N: usize>(v: &mut [[u64; N]; 4], words: [u64; N]) {
     (0..N).for_each(|i| v[3][i] ^= words[i]);
@@ -156,7 +186,7 @@ pub(crate) fn sip13_128<const N: usize>(keys: [&[u8]; N], secret: &Secret) -> [(
         for at in least - 1..most {
             let before = v;
             take(&mut v, keys.map(|key| word(key, at)));
-            // Shorter keys have ended: they stay as they were.
+            // Shorter keys have ended: their states stay as they were.
             for (v, before) in v.iter_mut().zip(before) {
                 for i in 0..N {
                     v[i] = if at < counts[i] { v[i] } else { before[i] };

@@ -9,24 +9,24 @@ pub(crate) fn xxh3_64(bytes: &[u8], seed: u64) -> u64 {
     xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed)
 }
 
-/// XXH3-64 of eight bytes, given as [`turned`] made it of the seed.
+/// XXH3-64 of eight bytes, with the seed prepared by [`flipped_seed`].
 ///
-/// Written out here because the general function turns the seed anew for every key, a quarter of
-/// the work for an integer.
+/// Written out here because the general function prepares the seed for every key, a quarter of the
+/// work for an integer.
 #[inline(always)]
-pub(crate) fn xxh3_64_of_eight(bytes: [u8; 8], turned: u64) -> u64 {
+pub(crate) fn xxh3_64_of_eight(bytes: [u8; 8], flipped_seed: u64) -> u64 {
     const PRIME: u64 = 0x9fb2_1c65_1e98_df25;
-    let x = u64::from_le_bytes(bytes).rotate_left(32) ^ turned;
+    let x = u64::from_le_bytes(bytes).rotate_left(32) ^ flipped_seed;
     let x = (x ^ x.rotate_left(49) ^ x.rotate_left(24)).wrapping_mul(PRIME);
     let x = (x ^ (x >> 35).wrapping_add(8)).wrapping_mul(PRIME);
     x ^ (x >> 28)
 }
 
-/// XXH3-64 of nine to sixteen bytes, where most ids and digests in hex or decimal live; nothing
-/// for other lengths.
+/// XXH3-64 of nine to sixteen bytes, the length of most ids and short digests; `None` for other
+/// lengths.
 ///
-/// Written out here because the general function is too long to be inlined, and of a loop over
-/// keys half the time would be the way there and back.
+/// Written out here because the general function is too long to be inlined, and the calls would
+/// take half the time of a loop over keys.
 #[inline(always)]
 pub(crate) fn xxh3_64_of_nine_to_sixteen(bytes: &[u8], seed: u64) -> Option<u64> {
     if !is_short(bytes) {
@@ -40,14 +40,13 @@ pub(crate) fn xxh3_64_of_nine_to_sixteen(bytes: &[u8], seed: u64) -> Option<u64>
     }))
 }
 
-/// Keys that are hashed side by side.
+/// Keys that are hashed in parallel.
 #[cfg(feature = "std")]
 pub(crate) const SIDE_BY_SIDE: usize = 16;
 
-/// The same of many keys; `None` where one of them has another length.
+/// The same for many keys; `None` if one of them has another length.
 ///
-/// Plain loops over arrays, which the compiler turns into vectors where the machine has them: twice
-/// as fast as one after the other.
+/// Plain loops over arrays, which the compiler vectorizes: twice as fast as one by one.
 #[cfg(feature = "std")]
 #[inline(always)]
 pub(crate) fn xxh3_64_side_by_side<K: Key>(
@@ -68,7 +67,7 @@ pub(crate) fn xxh3_64_side_by_side<K: Key>(
     let mut hashes = [0; SIDE_BY_SIDE];
     for lane in 0..SIDE_BY_SIDE {
         hashes[lane] = short(low[lane], high[lane], bytes[lane], seed, |low, high| {
-            // A product of 128 bits in four of 64.
+            // A product of 128 bits from four of 64.
             let halves = |x: u64| (x & 0xffff_ffff, x >> 32);
             let ((a, b), (c, d)) = (halves(low), halves(high));
             let (low, cross, other, high) = (a * c, a * d, b * c, b * d);
@@ -87,8 +86,8 @@ pub(crate) fn is_short(key: &[u8]) -> bool {
     (9..=16).contains(&key.len())
 }
 
-/// XXH3-64 of nine to sixteen bytes: of the first and the last eight. `times` tells the low and the
-/// high half of a product.
+/// XXH3-64 of nine to sixteen bytes: of the first and the last eight. `times` returns the low and
+/// the high half of a product.
 #[inline(always)]
 fn short(
     first: u64,
@@ -110,8 +109,8 @@ fn short(
     x ^ (x >> 32)
 }
 
-/// What the seed becomes in keys of eight bytes.
-pub(crate) const fn turned(seed: u64) -> u64 {
+/// The form of the seed for keys of eight bytes.
+pub(crate) const fn flipped_seed(seed: u64) -> u64 {
     const SECRET: u64 = 0xc73a_b174_c5ec_d5a2;
     SECRET.wrapping_sub(seed ^ ((seed as u32).swap_bytes() as u64) << 32)
 }
@@ -162,8 +161,8 @@ mod tests {
         for i in 0..1000u64 {
             let (key, seed) = (i.wrapping_mul(0x9e37_79b9_7f4a_7c15), i * i * i);
             let bytes = key.to_le_bytes();
-            assert_eq!(xxh3_64_of_eight(bytes, turned(seed)), xxh3_64(&bytes, seed));
-            assert_eq!(xxh3_64_of_eight(bytes, turned(!seed)), xxh3_64(&bytes, !seed));
+            assert_eq!(xxh3_64_of_eight(bytes, flipped_seed(seed)), xxh3_64(&bytes, seed));
+            assert_eq!(xxh3_64_of_eight(bytes, flipped_seed(!seed)), xxh3_64(&bytes, !seed));
         }
     }
 }

@@ -235,4 +235,4 @@ pub(super) fn one_insert(line: &mut Line, half: u32, probes: u32) -> bool {
     set::<true>(line, add([_mm256_setzero_si256(); 2], half, probes as usize))
 }
 
-super::entries!(#[target_feature(enable = "avx2,bmi2")]);
+super::impl_kernel!(#[target_feature(enable = "avx2,bmi2")]);

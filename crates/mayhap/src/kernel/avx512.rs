@@ -198,4 +198,4 @@ pub(super) unsafe fn one_contains(line: &Line, half: u32, table: &Table) -> bool
     all != 0
 }
 
-super::entries!(#[target_feature(enable = "avx512f,avx512dq,avx512vl,bmi2")]);
+super::impl_kernel!(#[target_feature(enable = "avx512f,avx512dq,avx512vl,bmi2")]);

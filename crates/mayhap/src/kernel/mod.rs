@@ -1,18 +1,18 @@
 //! Everything that touches memory for speed: dispatch here, one instruction set a file, and the
 //! only `unsafe` of the crate. `scalar` is the truth the others are tested against.
 
+mod aligned_buf;
 pub(crate) mod atomic;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod avx2;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod avx512;
 mod detect;
-mod entries;
 pub(crate) mod flat;
-mod fuse;
+mod fuse_lookup;
+mod impl_kernel;
 #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
 mod neon;
-mod pages;
 mod prefetch;
 pub(crate) mod quotient;
 pub(crate) mod ribbon;
@@ -21,10 +21,10 @@ mod scalar;
 pub(crate) mod shared;
 pub(crate) mod sip;
 
-use entries::entries;
-pub(crate) use fuse::{Shard, Table, Turned};
-pub(crate) use pages::Atomics;
-pub use pages::{Mover, Pages};
+pub(crate) use aligned_buf::Atomics;
+pub use aligned_buf::{AlignedBuf, Relocate};
+pub(crate) use fuse_lookup::{Shard, ShardDirectory, ShardHash};
+use impl_kernel::impl_kernel;
 pub(crate) use prefetch::{prefetch, prefetch_at, prefetch_near};
 
 use crate::hash::Hash;
@@ -85,7 +85,7 @@ pub trait Vectorize {
 /// Runs `work` compiled for the best instruction set this machine has.
 ///
 /// ```
-/// use mayhap::{Vectorize, vectorize};
+/// use mayhap::simd::{Vectorize, vectorize};
 /// /// Sixteen sums side by side.
 /// struct Sums<'a>(&'a [[u32; 16]]);
 /// impl Vectorize for Sums<'_> {
@@ -142,34 +142,34 @@ pub(crate) fn vectorized<R>(work: impl FnOnce() -> R) -> R {
 /// What a lookup of a single key needs to know before it starts, found out when a filter is made:
 /// every instruction of a lookup keeps the next key's cache miss waiting.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Single {
+pub(crate) struct OneKeyKernel {
     /// Where one line a key and one vector of probes is all there is and the machine has such
     /// vectors.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    simple: Option<&'static avx2::Table>,
+    avx2: Option<&'static avx2::Table>,
     /// The same, where the machine has AVX-512 too.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    simplest: Option<&'static avx2::Table>,
+    avx512: Option<&'static avx2::Table>,
     /// Likewise, where a key has several lines.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    several: Option<&'static avx2::Table>,
+    multi_line: Option<&'static avx2::Table>,
     shape: BlockedShape,
 }
 
-impl Single {
-    pub(crate) fn new(shape: BlockedShape) -> Single {
+impl OneKeyKernel {
+    pub(crate) fn new(shape: BlockedShape) -> OneKeyKernel {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        let (simple, several) = {
+        let (avx2, multi_line) = {
             let table = if has_avx2() { avx2::table(shape.probes_per_line) } else { None };
             if shape.lines_per_key == 1 { (table, None) } else { (None, table) }
         };
-        Single {
+        OneKeyKernel {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            simplest: simple.filter(|_| has_avx512()),
+            avx512: avx2.filter(|_| has_avx512()),
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            simple,
+            avx2,
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            several,
+            multi_line,
             shape,
         }
     }
@@ -182,13 +182,13 @@ impl Single {
     #[inline(always)]
     pub(crate) fn contains(&self, lines: &[Line], hash: Hash) -> bool {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if let Some(table) = self.simplest {
+        if let Some(table) = self.avx512 {
             let line = &lines[scalar::line_of(hash, lines.len() as u64)];
             // SAFETY: the field is set where AVX-512 was detected; the callee asks nothing else.
             return unsafe { avx512::one_contains(line, scalar::first_half(hash), table) };
         }
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if let Some(table) = self.simple {
+        if let Some(table) = self.avx2 {
             let line = &lines[scalar::line_of(hash, lines.len() as u64)];
             // SAFETY: there is a table, so AVX2 was detected; the callee asks nothing else.
             return unsafe { avx2::one_contains(line, scalar::first_half(hash), table) };
@@ -200,7 +200,7 @@ impl Single {
     #[inline(never)]
     fn contains_otherwise(&self, lines: &[Line], hash: Hash) -> bool {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if let Some(table) = self.several {
+        if let Some(table) = self.multi_line {
             if has_avx512() {
                 return ring::one_contains(lines, self.shape, hash, |line, hash| {
                     // SAFETY: AVX-512 was detected above; the callee asks nothing else.
@@ -219,7 +219,7 @@ impl Single {
     #[inline(always)]
     pub(crate) fn insert(&self, lines: &mut [Line], hash: Hash) -> bool {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if self.simple.is_some() {
+        if self.avx2.is_some() {
             let line = &mut lines[scalar::line_of(hash, lines.len() as u64)];
             let (half, probes) = (scalar::first_half(hash), self.shape.probes_per_line);
             // SAFETY: there is a table, so AVX2 and BMI2 were detected; the callee asks nothing
@@ -267,8 +267,8 @@ pub(crate) fn each_line(shape: BlockedShape, mut hash: Hash, mut visit: impl FnM
 }
 
 /// Set the bits of hashes that were sorted into this run of lines; others are left out.
-pub(crate) fn fill_part(lines: &mut [Line], first: u64, shape: BlockedShape, hashes: &[Hash]) {
-    dispatch!(fill_part(lines, first, shape, hashes));
+pub(crate) fn fill_partition(lines: &mut [Line], first: u64, shape: BlockedShape, hashes: &[Hash]) {
+    dispatch!(fill_partition(lines, first, shape, hashes));
 }
 
 #[cfg(test)]

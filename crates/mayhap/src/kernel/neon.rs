@@ -95,4 +95,4 @@ fn line_insert<const WIDE: bool, const SPARING: bool>(
     true
 }
 
-super::entries!();
+super::impl_kernel!();

@@ -159,7 +159,7 @@ pub(super) fn insert(
 
 /// Insert one-line hashes into a run of lines that starts at line `first` of the array.
 #[inline(always)]
-pub(super) fn fill_part(
+pub(super) fn fill_partition(
     lines: &mut [Line],
     first: u64,
     shape: BlockedShape,

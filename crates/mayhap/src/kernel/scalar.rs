@@ -89,4 +89,4 @@ fn line_insert<const WIDE: bool, const SPARING: bool>(
     new
 }
 
-super::entries!();
+super::impl_kernel!();

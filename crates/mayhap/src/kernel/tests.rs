@@ -20,11 +20,11 @@ fn kernels() -> Vec<(&'static str, Contains, Insert)> {
             "one at a time",
             |lines, shape, hashes, answers| {
                 for (hash, answer) in hashes.iter().zip(answers) {
-                    *answer = Single::new(shape).contains(lines, *hash);
+                    *answer = OneKeyKernel::new(shape).contains(lines, *hash);
                 }
             },
             |lines, shape, hashes, new| {
-                let single = Single::new(shape);
+                let single = OneKeyKernel::new(shape);
                 new.extend(hashes.iter().map(|hash| single.insert(lines, *hash)));
             },
         ),
@@ -52,13 +52,13 @@ fn kernels() -> Vec<(&'static str, Contains, Insert)> {
         kernels.push((
             "one at a time as without avx512",
             |lines, shape, hashes, answers| {
-                let single = Single { simplest: None, ..Single::new(shape) };
+                let single = OneKeyKernel { avx512: None, ..OneKeyKernel::new(shape) };
                 for (hash, answer) in hashes.iter().zip(answers) {
                     *answer = single.contains(lines, *hash);
                 }
             },
             |lines, shape, hashes, new| {
-                let single = Single { simplest: None, ..Single::new(shape) };
+                let single = OneKeyKernel { avx512: None, ..OneKeyKernel::new(shape) };
                 new.extend(hashes.iter().map(|hash| single.insert(lines, *hash)));
             },
         ));

@@ -1,9 +1,12 @@
 //! 512-bit lines: cheaper to visit than a flat array, a little dearer in bits, because lines
 //! fill unevenly. The rate is the mixture over the loads of a line.
 
+use super::clamp_inputs;
 use super::classic::ClassicShape;
 use super::occupancy::{all_set, over_loads};
-use super::sane;
+use super::plan::Sizing;
+use crate::filter::KindSpec;
+use crate::spec::{Spec, SpecError};
 
 /// Bits in a line: one cache line of nearly every machine.
 pub const LINE_BITS: u64 = 512;
@@ -14,6 +17,7 @@ pub const MAX_PROBES_PER_LINE: u32 = 16;
 
 /// Lines of 512 bits; each key probes one line, or several where the target is tight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BlockedShape {
     /// Lines in the array.
     pub lines: u64,
@@ -24,13 +28,18 @@ pub struct BlockedShape {
 }
 
 impl BlockedShape {
+    /// This many lines, of which a key has `lines_per_key`, each with this many probes.
+    pub const fn new(lines: u64, lines_per_key: u32, probes_per_line: u32) -> BlockedShape {
+        BlockedShape { lines, lines_per_key, probes_per_line }
+    }
+
     /// The array for `keys` at rate `fpr`: the fewest lines a key whose unevenness costs little
     /// memory (4% for one line, 3% for two or three), and the k that needs the fewest bits.
     ///
     /// That is one line down to about 0.7%, two to 0.02%, three to 3e-6 and four below.
-    pub fn for_rate(keys: u64, fpr: f64) -> BlockedShape {
-        let (keys, fpr) = sane(keys, fpr);
-        let classic = ClassicShape::for_rate(keys, fpr).bits as f64;
+    pub fn for_fpr(keys: u64, fpr: f64) -> BlockedShape {
+        let (keys, fpr) = clamp_inputs(keys, fpr);
+        let classic = ClassicShape::for_fpr(keys, fpr).bits as f64;
         // An array is whole lines: tiny ones would never meet a percentage.
         let slack = LINE_BITS as f64;
         let mut best = None;
@@ -92,7 +101,7 @@ impl BlockedShape {
 
 /// The smallest array that meets the rate with so many lines a key.
 fn fewest_lines(keys: u64, fpr: f64, lines_per_key: u32) -> BlockedShape {
-    let classic = ClassicShape::for_rate(keys, fpr);
+    let classic = ClassicShape::for_fpr(keys, fpr);
     let ideal = (classic.probes / lines_per_key).clamp(1, MAX_PROBES_PER_LINE);
     // Uneven lines want slightly fewer probes than even ones; the best k lies near.
     let candidates = ideal.saturating_sub(2).max(1)..=(ideal + 1).min(MAX_PROBES_PER_LINE);
@@ -150,12 +159,38 @@ impl Line {
     }
 }
 
+impl Sizing for BlockedShape {
+    fn for_spec(_: &KindSpec, spec: &Spec) -> Result<Self, SpecError> {
+        Ok(BlockedShape::for_fpr(spec.capacity(), spec.fpr_of_bits()))
+    }
+
+    fn in_bits(_: &KindSpec, keys: u64, bits: u64) -> Option<Self> {
+        (bits >= LINE_BITS).then(|| BlockedShape::for_bits(keys, bits))
+    }
+
+    fn bits(&self, _: u64) -> u64 {
+        self.bits()
+    }
+
+    fn probes(&self) -> u32 {
+        self.probes()
+    }
+
+    fn lines(&self) -> u32 {
+        self.lines_per_key
+    }
+
+    fn bits_fpr(&self, keys: u64) -> f64 {
+        self.fpr_at(keys)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn bits_a_key(keys: u64, fpr: f64) -> f64 {
-        BlockedShape::for_rate(keys, fpr).bits() as f64 / keys as f64
+        BlockedShape::for_fpr(keys, fpr).bits() as f64 / keys as f64
     }
 
     #[test]
@@ -163,7 +198,7 @@ mod tests {
         let keys = 10_000_000;
         for (fpr, limit) in [(0.05, 1.02), (0.01, 1.045), (0.001, 1.03), (1e-4, 1.03), (1e-6, 1.03)]
         {
-            let classic = ClassicShape::for_rate(keys, fpr).bits as f64 / keys as f64;
+            let classic = ClassicShape::for_fpr(keys, fpr).bits as f64 / keys as f64;
             let ratio = bits_a_key(keys, fpr) / classic;
             assert!(ratio < limit, "{fpr}: {ratio}");
         }
@@ -171,7 +206,7 @@ mod tests {
 
     #[test]
     fn tighter_targets_take_more_lines() {
-        let lines = |fpr| BlockedShape::for_rate(1_000_000, fpr).lines_per_key;
+        let lines = |fpr| BlockedShape::for_fpr(1_000_000, fpr).lines_per_key;
         assert_eq!([0.05, 0.01, 0.001, 1e-4, 1e-9].map(lines), [1, 1, 2, 3, 4]);
     }
 
@@ -192,7 +227,7 @@ mod tests {
     fn nonsense_is_answered_with_something() {
         for keys in [0, u64::MAX] {
             for fpr in [0.0, -1.0, 1.0, 2.0, f64::NAN, f64::INFINITY, 1e-300] {
-                assert!(BlockedShape::for_rate(keys, fpr).is_valid(), "{keys} keys at {fpr}");
+                assert!(BlockedShape::for_fpr(keys, fpr).is_valid(), "{keys} keys at {fpr}");
             }
             assert!(BlockedShape::for_bits(keys, 0).is_valid());
             assert!(BlockedShape::for_bits(keys, u64::MAX).is_valid());
@@ -203,11 +238,11 @@ mod tests {
     fn extremes_are_answered() {
         for keys in [0, 1, 2, 1 << 48] {
             for fpr in [0.999, 0.5, 1e-3, 1e-12] {
-                let shape = BlockedShape::for_rate(keys, fpr);
+                let shape = BlockedShape::for_fpr(keys, fpr);
                 let rate = shape.fpr_at(keys);
                 assert!(rate <= fpr * 1.000001, "{keys} keys at {fpr}: {shape:?} {rate}");
             }
         }
-        assert!(BlockedShape::for_rate(100, 0.01).fpr_at(u64::MAX) > 0.999);
+        assert!(BlockedShape::for_fpr(100, 0.01).fpr_at(u64::MAX) > 0.999);
     }
 }

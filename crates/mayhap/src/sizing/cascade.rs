@@ -11,10 +11,11 @@
 //! 1.44·(log₂ρ + 2.91) bits, and would take log₂ρ + 2.91 if their filters were ideal. Our layers
 //! take about an eighth more than ideal ones, and the first one's rate is a power of two.
 
-use super::{BlockedShape, FuseShape, MAX_WIDTH, hash_floor};
+use super::{BlockedShape, FuseShape, MAX_WIDTH, collision_rate};
 
 /// The first layer of a [`Cascade`](crate::Cascade).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FirstShape {
     /// There is none: the second layer knows all keys of both lists.
     None,
@@ -39,6 +40,7 @@ pub enum FirstShape {
 /// assert!(bits_a_key < 1.15 * cascade_bound(1_000_000, 10_000_000, 0.5));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CascadeShape {
     /// Keys of the include list.
     pub included: u64,
@@ -61,11 +63,11 @@ impl CascadeShape {
     /// of three for nearly all strangers, and rates down to 1e-12.
     pub fn blocked_for_lists(included: u64, excluded: u64, fpr: f64) -> Option<CascadeShape> {
         // The highest rate, or near the one at which ideal layers are smallest.
-        let highest = (2.0 * (fpr - hash_floor(included))).clamp(1e-18, 0.5);
-        let ideal = best_rate(included, excluded);
+        let highest = (2.0 * (fpr - collision_rate(included))).clamp(1e-18, 0.5);
+        let ideal = best_fpr(included, excluded);
         let near = (-6..=6).map(|step| ideal * 2f64.powf(f64::from(step) / 4.0));
         let rates = std::iter::once(highest).chain(near.filter(|rate| *rate < highest));
-        let blocked = |rate| FirstShape::Blocked(BlockedShape::for_rate(included.max(1), rate));
+        let blocked = |rate| FirstShape::Blocked(BlockedShape::for_fpr(included.max(1), rate));
         CascadeShape::smallest(included, excluded, fpr, rates.map(blocked))
     }
 
@@ -85,7 +87,7 @@ impl CascadeShape {
             FirstShape::None => 1.0,
             FirstShape::Fuse(shape) => shape.fpr(),
             FirstShape::Blocked(shape) => {
-                (shape.fpr_at(self.included) + hash_floor(self.included)).min(1.0)
+                (shape.fpr_at(self.included) + collision_rate(self.included)).min(1.0)
             }
         }
     }
@@ -93,7 +95,7 @@ impl CascadeShape {
     /// How often a key of neither list is taken for an included one.
     pub fn fpr(&self) -> f64 {
         // The second layer is a coin, but not for a stranger with the hash of an included key.
-        (self.first_fpr() + hash_floor(self.included)) / 2.0
+        (self.first_fpr() + collision_rate(self.included)) / 2.0
     }
 
     /// How many excluded keys come to the second layer, on average.
@@ -122,13 +124,13 @@ impl CascadeShape {
 /// keeps the rate `fpr` for strangers, min(1, 2·`fpr`, 1/(ρ·ln 2)).
 pub fn cascade_bound(included: u64, excluded: u64, fpr: f64) -> f64 {
     let ratio = excluded as f64 / included.max(1) as f64;
-    let passing = best_rate(included, excluded).min(2.0 * fpr).clamp(f64::MIN_POSITIVE, 1.0);
+    let passing = best_fpr(included, excluded).min(2.0 * fpr).clamp(f64::MIN_POSITIVE, 1.0);
     -passing.log2() + 1.0 + ratio * passing
 }
 
 /// The rate of an ideal first layer at which both layers together are smallest: above 1 where
 /// they are smallest without it.
-fn best_rate(included: u64, excluded: u64) -> f64 {
+fn best_fpr(included: u64, excluded: u64) -> f64 {
     included.max(1) as f64 / (excluded.max(1) as f64 * std::f64::consts::LN_2)
 }
 

@@ -1,12 +1,15 @@
 //! The textbook: m = −n·ln p / (ln 2)², k = m/n·ln 2.
 
+use super::clamp_inputs;
 use super::occupancy::all_set;
-use super::sane;
-use crate::spec::MAX_PROBES;
+use super::plan::Sizing;
+use crate::filter::KindSpec;
+use crate::spec::{MAX_PROBES, Spec, SpecError};
 use std::f64::consts::LN_2;
 
 /// A flat array of bits, probed anywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ClassicShape {
     /// Bits in the array; positions are below it.
     pub bits: u64,
@@ -15,12 +18,17 @@ pub struct ClassicShape {
 }
 
 impl ClassicShape {
+    /// This many bits and probes per key.
+    pub const fn new(bits: u64, probes: u32) -> ClassicShape {
+        ClassicShape { bits, probes }
+    }
+
     /// The array for `keys` at rate `fpr`.
     ///
     /// The textbook's m, with the better of the two whole k beside its k. A whole k misses the
     /// target a little; where that is more than 1% (only for rates above one half) m grows.
-    pub fn for_rate(keys: u64, fpr: f64) -> ClassicShape {
-        let (keys, fpr) = sane(keys, fpr);
+    pub fn for_fpr(keys: u64, fpr: f64) -> ClassicShape {
+        let (keys, fpr) = clamp_inputs(keys, fpr);
         let bits = (-(keys as f64) * fpr.ln() / (LN_2 * LN_2)).ceil().max(1.0) as u64;
         let mut shape = ClassicShape::for_bits(keys, bits);
         while shape.fpr_at(keys) > 1.01 * fpr {
@@ -57,15 +65,71 @@ impl ClassicShape {
     }
 }
 
+impl Sizing for ClassicShape {
+    fn for_spec(_: &KindSpec, spec: &Spec) -> Result<Self, SpecError> {
+        Ok(ClassicShape::for_fpr(spec.capacity(), spec.fpr_of_bits()))
+    }
+
+    fn in_bits(_: &KindSpec, keys: u64, bits: u64) -> Option<Self> {
+        (bits >= 1).then(|| ClassicShape::for_bits(keys, bits))
+    }
+
+    fn bits(&self, _: u64) -> u64 {
+        self.bits
+    }
+
+    fn probes(&self) -> u32 {
+        self.probes
+    }
+
+    fn lines(&self) -> u32 {
+        self.probes
+    }
+
+    fn bits_fpr(&self, keys: u64) -> f64 {
+        self.fpr_at(keys)
+    }
+}
+
+/// As many counters of four bits as a [`ClassicShape`] has bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CountingShape(ClassicShape);
+
+impl Sizing for CountingShape {
+    fn for_spec(kind: &KindSpec, spec: &Spec) -> Result<Self, SpecError> {
+        Sizing::for_spec(kind, spec).map(CountingShape)
+    }
+
+    fn in_bits(kind: &KindSpec, keys: u64, bits: u64) -> Option<Self> {
+        Sizing::in_bits(kind, keys, bits / 4).map(CountingShape)
+    }
+
+    fn bits(&self, keys: u64) -> u64 {
+        Sizing::bits(&self.0, keys).saturating_mul(4)
+    }
+
+    fn probes(&self) -> u32 {
+        self.0.probes()
+    }
+
+    fn lines(&self) -> u32 {
+        self.0.lines()
+    }
+
+    fn bits_fpr(&self, keys: u64) -> f64 {
+        self.0.bits_fpr(keys)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_textbook_numbers() {
-        let shape = ClassicShape::for_rate(100_000, 1e-4);
+        let shape = ClassicShape::for_fpr(100_000, 1e-4);
         assert_eq!(shape, ClassicShape { bits: 1_917_012, probes: 13 });
-        let shape = ClassicShape::for_rate(1_000_000, 0.01);
+        let shape = ClassicShape::for_fpr(1_000_000, 0.01);
         assert_eq!(shape, ClassicShape { bits: 9_585_059, probes: 7 });
     }
 
@@ -80,7 +144,7 @@ mod tests {
     fn the_rate_holds_even_where_the_textbook_does_not() {
         for fpr in [0.9, 0.7, 0.55, 0.4, 0.1, 0.01, 1e-6, 1e-12] {
             for keys in [1, 10, 1000, 10_000_000] {
-                let rate = ClassicShape::for_rate(keys, fpr).fpr_at(keys);
+                let rate = ClassicShape::for_fpr(keys, fpr).fpr_at(keys);
                 assert!(rate <= 1.011 * fpr, "{keys} keys at {fpr}: {rate}");
             }
         }
@@ -90,14 +154,14 @@ mod tests {
     fn nonsense_is_answered_with_something() {
         for keys in [0, u64::MAX] {
             for fpr in [0.0, -1.0, 1.0, 2.0, f64::NAN, f64::INFINITY, 1e-300] {
-                assert!(ClassicShape::for_rate(keys, fpr).is_valid(), "{keys} keys at {fpr}");
+                assert!(ClassicShape::for_fpr(keys, fpr).is_valid(), "{keys} keys at {fpr}");
             }
         }
     }
 
     #[test]
     fn fill_tells_the_keys() {
-        let shape = ClassicShape::for_rate(10_000, 0.01);
+        let shape = ClassicShape::for_fpr(10_000, 0.01);
         let fill = 1.0 - (-(7.0 * 10_000.0) / shape.bits as f64).exp();
         assert!((shape.keys_at_fill(fill) - 10_000.0).abs() < 1.0);
         assert!(shape.keys_at_fill(1.0).is_finite());

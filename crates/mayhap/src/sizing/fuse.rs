@@ -2,7 +2,10 @@
 //! the exclusive or of all three is its fingerprint. So the rate is 2⁻ʷ whatever the number of
 //! keys, and the memory is w bits a slot and one slot and an eighth a key.
 
-use super::hash_floor;
+use super::collision_rate;
+use super::plan::Sizing;
+use crate::filter::KindSpec;
+use crate::spec::{Spec, SpecError};
 
 /// The widest fingerprint, in bits.
 pub const MAX_WIDTH: u32 = 32;
@@ -51,13 +54,14 @@ const ROOM: [u64; 22] = [
 ///
 /// ```
 /// use mayhap::sizing::FuseShape;
-/// let shape = FuseShape::for_rate(10_000_000, 0.01).unwrap();
+/// let shape = FuseShape::for_fpr(10_000_000, 0.01).unwrap();
 /// assert_eq!(shape.width, 7); // 1/128 is the nearest power of two below 1%
 /// let bits_a_key = shape.bits() as f64 / 1e7;
 /// assert!((7.8..7.95).contains(&bits_a_key), "{bits_a_key}");
-/// assert!(FuseShape::for_rate(10_000_000, 1e-10).is_none()); // beyond 32 bits
+/// assert!(FuseShape::for_fpr(10_000_000, 1e-10).is_none()); // beyond 32 bits
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FuseShape {
     /// Distinct keys.
     pub keys: u64,
@@ -68,7 +72,7 @@ pub struct FuseShape {
 impl FuseShape {
     /// The narrowest fingerprints that meet the rate: 2⁻ʷ at or below it, and with the collisions
     /// of the hashes themselves at most 1% above. `None` where 32 bits are not enough.
-    pub fn for_rate(keys: u64, fpr: f64) -> Option<FuseShape> {
+    pub fn for_fpr(keys: u64, fpr: f64) -> Option<FuseShape> {
         (1..=MAX_WIDTH)
             .map(|width| FuseShape { keys, width })
             .find(|shape| 0.5f64.powi(shape.width as i32) <= fpr && shape.fpr() <= 1.01 * fpr)
@@ -83,7 +87,7 @@ impl FuseShape {
     /// The most keys that fit into `bits` at rate `fpr`; `None` where not even one does.
     pub fn for_memory(bits: u64, fpr: f64) -> Option<FuseShape> {
         // More keys may need a wider fingerprint: both sides of the scale lean the same way.
-        let fits = |keys| FuseShape::for_rate(keys, fpr).filter(|shape| shape.bits() <= bits);
+        let fits = |keys| FuseShape::for_fpr(keys, fpr).filter(|shape| shape.bits() <= bits);
         let mut best = fits(1)?;
         let mut step = 1u64 << 47;
         while step > 0 {
@@ -97,7 +101,7 @@ impl FuseShape {
 
     /// The rate: that of the fingerprints, and of the 64-bit hashes behind them.
     pub fn fpr(&self) -> f64 {
-        0.5f64.powi(self.width as i32) + hash_floor(self.keys)
+        0.5f64.powi(self.width as i32) + collision_rate(self.keys)
     }
 
     /// Shards the filter is cut into.
@@ -146,11 +150,11 @@ pub(crate) struct Segments {
 impl Segments {
     /// The segments for `keys` distinct keys; `None` for no keys, and for more than a shard has.
     pub fn for_keys(keys: u64) -> Option<Segments> {
-        Segments::roomy(keys, 0)
+        Segments::slack(keys, 0)
     }
 
     /// The same with `eighths` of room more, for keys that would not be placed.
-    pub fn roomy(keys: u64, eighths: u64) -> Option<Segments> {
+    pub fn slack(keys: u64, eighths: u64) -> Option<Segments> {
         if keys == 0 || keys > MAX_SHARD_KEYS {
             return None;
         }
@@ -178,6 +182,33 @@ impl Segments {
     }
 }
 
+impl Sizing for FuseShape {
+    fn for_spec(_: &KindSpec, spec: &Spec) -> Result<Self, SpecError> {
+        let (keys, fpr) = (spec.capacity(), spec.fpr());
+        FuseShape::for_fpr(keys, fpr).ok_or(SpecError::Width { got: fpr })
+    }
+
+    fn in_bits(_: &KindSpec, keys: u64, bits: u64) -> Option<Self> {
+        FuseShape::for_bits(keys, bits)
+    }
+
+    fn bits(&self, _: u64) -> u64 {
+        self.bits()
+    }
+
+    fn probes(&self) -> u32 {
+        3
+    }
+
+    fn lines(&self) -> u32 {
+        3
+    }
+
+    fn bits_fpr(&self, _: u64) -> f64 {
+        self.fpr()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_width_is_the_first_that_meets_the_rate() {
-        let width = |fpr| FuseShape::for_rate(1000, fpr).map(|shape| shape.width);
+        let width = |fpr| FuseShape::for_fpr(1000, fpr).map(|shape| shape.width);
         assert_eq!([0.9, 0.5, 0.49, 0.01, 1.0 / 256.0].map(width), [1, 1, 2, 7, 8].map(Some));
         assert_eq!(width(0.5f64.powi(32)), Some(32));
         assert_eq!([2.3e-10, 0.0, -1.0, f64::NAN].map(width), [None; 4]);
@@ -208,7 +239,7 @@ mod tests {
     #[test]
     fn hashes_that_collide_widen_the_fingerprints() {
         let keys = 1 << 38;
-        let shape = FuseShape::for_rate(keys, 0.5f64.powi(25)).unwrap();
+        let shape = FuseShape::for_fpr(keys, 0.5f64.powi(25)).unwrap();
         assert_eq!(shape.width, 26);
         assert!(shape.fpr() <= 1.01 * 0.5f64.powi(25));
     }
@@ -233,7 +264,7 @@ mod tests {
         assert_eq!(Segments::for_keys(0), None);
         assert_eq!(Segments::for_keys(u64::MAX), None);
         for eighths in 0..=15 {
-            let most = Segments::roomy(MAX_SHARD_KEYS, eighths);
+            let most = Segments::slack(MAX_SHARD_KEYS, eighths);
             assert!(most.is_none_or(|segments| segments.slots() < 1 << 33));
         }
     }

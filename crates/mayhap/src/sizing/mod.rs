@@ -3,6 +3,7 @@
 mod blocked;
 mod cascade;
 mod classic;
+mod compare;
 mod fuse;
 mod occupancy;
 mod plan;
@@ -15,10 +16,13 @@ mod windowed;
 pub use blocked::{BlockedShape, LINE_BITS, MAX_LINES_PER_KEY, MAX_PROBES_PER_LINE};
 pub use cascade::{CascadeShape, FirstShape, cascade_bound};
 pub use classic::ClassicShape;
+pub(crate) use classic::CountingShape;
+pub use compare::{Question, bitmap_bytes, bound_bytes, hash_set_bytes};
 pub use fuse::{FuseShape, MAX_WIDTH};
 pub(crate) use fuse::{MAX_SEGMENT_LOG, RECORD_BYTES, SHARD_ALIGN, Segments, directory_bytes};
-pub use plan::{Layout, Plan};
-pub(crate) use quotient::{LineLayout, MAX_OFFSET};
+pub(crate) use plan::Unplanned;
+pub use plan::{Plan, rate_in};
+pub(crate) use quotient::{LineLayout, MAX_OFFSET, doublings};
 pub use quotient::{MAX_REMAINDER_BITS, MIN_REMAINDER_BITS, QuotientShape};
 pub(crate) use ribbon::{
     BLOCK_SLOTS, BUCKET, LayerShape, MAX_LAYERS, RIBBON_PADDING, RIBBON_RECORD, THRESHOLDS, WINDOW,
@@ -30,13 +34,13 @@ pub use sharded::{MAX_SHARDS, ShardedShape, shard_capacity};
 pub use windowed::WindowedShape;
 
 /// How often a stranger has the very hash of one of `keys` keys: the floor under every rate.
-pub fn hash_floor(keys: u64) -> f64 {
+pub fn collision_rate(keys: u64) -> f64 {
     keys as f64 / 2f64.powi(64)
 }
 
 /// Numbers a formula can work with: these functions answer whatever they are asked, and refusing
 /// is left to [`Spec`](crate::Spec).
-fn sane(keys: u64, fpr: f64) -> (u64, f64) {
+fn clamp_inputs(keys: u64, fpr: f64) -> (u64, f64) {
     // Layers of composites may be tighter than what callers may ask for.
     let fpr = if fpr.is_nan() { 0.5 } else { fpr.clamp(1e-18, 1.0 - 1e-9) };
     (keys.min(crate::spec::MAX_CAPACITY), fpr)

@@ -6,7 +6,10 @@
 //! memory. Fewer remainder bits over the same range are more lines: that is how a filter grows, and
 //! why the rate does not change when it does.
 
-use super::{LINE_BITS, sane};
+use super::plan::Sizing;
+use super::{LINE_BITS, clamp_inputs, collision_rate};
+use crate::filter::KindSpec;
+use crate::spec::{MAX_CAPACITY, Spec, SpecError};
 
 /// The fewest remainder bits that a new filter gets. With fewer a line holds no more keys, so higher
 /// false-positive rates than 1.67% cost as much as that one.
@@ -84,7 +87,7 @@ const fn min(a: usize, b: usize) -> usize {
 ///
 /// ```
 /// use mayhap::sizing::QuotientShape;
-/// let shape = QuotientShape::for_rate(1_000_000, 0.01);
+/// let shape = QuotientShape::for_fpr(1_000_000, 0.01);
 /// assert_eq!(shape.bits() / 10_000, 945); // 9.45 bits per key
 /// assert!(shape.fpr_at(1_000_000) < 0.01);
 /// // Grown sixteenfold and still at 1%: four more bits per key from the start.
@@ -92,6 +95,7 @@ const fn min(a: usize, b: usize) -> usize {
 /// assert!(shape.bits() / 1_000_000 < 15 && shape.fpr_at(16_000_000) < 0.01);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct QuotientShape {
     /// Fingerprints are below it. Fixed when a filter is made, whatever it grows to.
     pub range: u64,
@@ -101,14 +105,14 @@ pub struct QuotientShape {
 
 impl QuotientShape {
     /// The smallest array for `keys` at false-positive rate `fpr`.
-    pub fn for_rate(keys: u64, fpr: f64) -> QuotientShape {
+    pub fn for_fpr(keys: u64, fpr: f64) -> QuotientShape {
         QuotientShape::for_growth(keys, fpr, 0)
     }
 
     /// The smallest array for `keys` that can be doubled `doublings` times and still has the
     /// false-positive rate `fpr` with as many times the keys. Each doubling costs one bit per key.
     pub fn for_growth(keys: u64, fpr: f64, doublings: u32) -> QuotientShape {
-        let (keys, fpr) = sane(keys, fpr);
+        let (keys, fpr) = clamp_inputs(keys, fpr);
         let grown = keys.max(1) as f64 * 2f64.powi(doublings.min(64) as i32);
         // Of the range, keys take 1 − e^(−keys/range).
         let range = (grown / -(-fpr).ln_1p()).ceil().min(0.99 * MAX_RANGE as f64) as u64;
@@ -140,10 +144,10 @@ impl QuotientShape {
 
     /// The most keys that fit into `bits` bits at false-positive rate `fpr`.
     pub fn max_keys(fpr: f64, bits: u64) -> u64 {
-        let (mut fits, mut too_many) = (0, crate::spec::MAX_CAPACITY + 1);
+        let (mut fits, mut too_many) = (0, MAX_CAPACITY + 1);
         while fits + 1 < too_many {
             let middle = fits + (too_many - fits) / 2;
-            let enough = QuotientShape::for_rate(middle, fpr).bits() <= bits;
+            let enough = QuotientShape::for_fpr(middle, fpr).bits() <= bits;
             if enough { fits = middle } else { too_many = middle }
         }
         fits
@@ -218,6 +222,48 @@ impl QuotientShape {
     }
 }
 
+impl Sizing for QuotientShape {
+    fn for_spec(kind: &KindSpec, spec: &Spec) -> Result<Self, SpecError> {
+        let doublings = doublings(kind);
+        let grown = spec.capacity().checked_shl(doublings).unwrap_or(u64::MAX);
+        let floor = collision_rate(grown.min(MAX_CAPACITY));
+        if spec.fpr() < 2.0 * floor {
+            return Err(SpecError::BelowHash { got: spec.fpr(), floor });
+        }
+        Ok(QuotientShape::for_growth(spec.capacity(), spec.fpr(), doublings))
+    }
+
+    fn in_bits(_: &KindSpec, keys: u64, bits: u64) -> Option<Self> {
+        QuotientShape::for_bits(keys, bits)
+    }
+
+    fn bits(&self, _: u64) -> u64 {
+        self.bits()
+    }
+
+    fn probes(&self) -> u32 {
+        1
+    }
+
+    fn lines(&self) -> u32 {
+        2
+    }
+
+    fn bits_fpr(&self, keys: u64) -> f64 {
+        self.fpr_at(keys)
+    }
+}
+
+/// How often a filter of this kind is expected to double.
+pub(crate) fn doublings(kind: &KindSpec) -> u32 {
+    match kind {
+        KindSpec::Quotient { expected_growth } => {
+            u64::from(*expected_growth).next_power_of_two().trailing_zeros()
+        }
+        _ => 0,
+    }
+}
+
 /// The lines that hold so many keys at a load of 95%.
 fn lines_for(keys: u64, layout: LineLayout) -> u64 {
     let slots = u128::from(keys) * u128::from(LOAD.1);
@@ -262,13 +308,13 @@ mod tests {
     fn bits_per_key_are_as_promised() {
         let keys = 10_000_000;
         for (fpr, bits) in [(0.0167, 8.56), (0.01, 9.46), (0.001, 12.84), (1e-4, 16.35)] {
-            let shape = QuotientShape::for_rate(keys, fpr);
+            let shape = QuotientShape::for_fpr(keys, fpr);
             let found = shape.bits() as f64 / keys as f64;
             assert!(found <= bits, "{fpr}: {found}");
             assert!(shape.fpr_at(keys) <= fpr, "{fpr}: {}", shape.fpr_at(keys));
             assert!(shape.capacity() >= keys);
         }
-        let bits = |fpr| QuotientShape::for_rate(keys, fpr).bits();
+        let bits = |fpr| QuotientShape::for_fpr(keys, fpr).bits();
         assert_eq!((bits(0.5), bits(0.05)), (bits(0.0167), bits(0.0167)));
     }
 
@@ -284,7 +330,7 @@ mod tests {
                 }
                 assert!(shape.fpr_at(grown) <= fpr * (1.0 + 1e-9), "{keys} {fpr} {doublings}");
                 // It is about as large as one that was made for all of them at once.
-                let at_once = QuotientShape::for_rate(grown, fpr);
+                let at_once = QuotientShape::for_fpr(grown, fpr);
                 let ratio = shape.bits() as f64 / at_once.bits() as f64;
                 assert!(ratio < 2.3, "{keys} {fpr} {doublings}: {ratio}");
             }
@@ -304,7 +350,7 @@ mod tests {
         assert_eq!(QuotientShape::for_bits(1, 0), None);
         let keys = QuotientShape::max_keys(0.01, 9_460_000_000);
         assert!((1_000_000_000..1_001_000_000).contains(&keys), "{keys}");
-        assert!(QuotientShape::for_rate(keys, 0.01).bits() <= 9_460_000_000);
+        assert!(QuotientShape::for_fpr(keys, 0.01).bits() <= 9_460_000_000);
         assert_eq!(QuotientShape::max_keys(0.01, 100), 0);
     }
 

@@ -5,7 +5,10 @@
 //! A slot has as many bits as the filter has columns. Any real rate is met by giving a share of
 //! the slots one column more.
 
-use super::hash_floor;
+use super::collision_rate;
+use super::plan::Sizing;
+use crate::filter::KindSpec;
+use crate::spec::{Spec, SpecError};
 
 /// The most columns: bits of the fingerprint that a key's equation must make.
 pub const MAX_COLUMNS: u32 = 32;
@@ -38,13 +41,14 @@ const EMPTY: f64 = 0.0012;
 ///
 /// ```
 /// use mayhap::sizing::RibbonShape;
-/// let shape = RibbonShape::for_rate(10_000_000, 0.01).unwrap();
+/// let shape = RibbonShape::for_fpr(10_000_000, 0.01).unwrap();
 /// assert_eq!(shape.columns, 6); // 2⁻⁶ is 1.56%, so most slots have a seventh
 /// let bits_per_key = shape.bits() as f64 / 1e7;
 /// assert!((6.70..6.76).contains(&bits_per_key), "{bits_per_key}"); // log2(100) is 6.64
-/// assert!(RibbonShape::for_rate(10_000_000, 1e-10).is_none()); // beyond 32 bits
+/// assert!(RibbonShape::for_fpr(10_000_000, 1e-10).is_none()); // beyond 32 bits
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RibbonShape {
     /// Distinct keys.
     pub keys: u64,
@@ -57,8 +61,8 @@ pub struct RibbonShape {
 impl RibbonShape {
     /// The fewest bits that meet the rate, the collisions of the hashes included. `None` where 32
     /// columns are not enough. Rates above 50% cost what 50% costs.
-    pub fn for_rate(keys: u64, fpr: f64) -> Option<RibbonShape> {
-        let bits_fpr = (fpr - hash_floor(keys)).min(0.5);
+    pub fn for_fpr(keys: u64, fpr: f64) -> Option<RibbonShape> {
+        let bits_fpr = (fpr - collision_rate(keys)).min(0.5);
         if fpr.is_nan() || bits_fpr < 0.5f64.powi(MAX_COLUMNS as i32) {
             return None;
         }
@@ -95,7 +99,7 @@ impl RibbonShape {
     /// The rate: that of the columns, and of the 64-bit hashes behind them.
     pub fn fpr(&self) -> f64 {
         let share = f64::from(self.wide) / 2f64.powi(32);
-        0.5f64.powi(self.columns as i32) * (1.0 - share / 2.0) + hash_floor(self.keys)
+        0.5f64.powi(self.columns as i32) * (1.0 - share / 2.0) + collision_rate(self.keys)
     }
 
     /// Shards the filter is cut into: one, or an even number, since two are built side by side.
@@ -199,6 +203,35 @@ impl LayerShape {
     }
 }
 
+impl Sizing for RibbonShape {
+    fn for_spec(_: &KindSpec, spec: &Spec) -> Result<Self, SpecError> {
+        let (keys, fpr) = (spec.capacity(), spec.fpr());
+        RibbonShape::for_fpr(keys, fpr).ok_or(SpecError::Width { got: fpr })
+    }
+
+    fn in_bits(_: &KindSpec, keys: u64, bits: u64) -> Option<Self> {
+        RibbonShape::for_bits(keys, bits)
+    }
+
+    fn bits(&self, _: u64) -> u64 {
+        self.bits()
+    }
+
+    /// A threshold, and the equation's window.
+    fn probes(&self) -> u32 {
+        2
+    }
+
+    /// That of the threshold, and one or two of the window: nearly no key is in a later layer.
+    fn lines(&self) -> u32 {
+        3
+    }
+
+    fn bits_fpr(&self, _: u64) -> f64 {
+        self.fpr()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,20 +239,20 @@ mod tests {
     #[test]
     fn rates_are_met_exactly_from_half_to_a_billionth() {
         for fpr in [0.5, 0.37, 0.1, 0.01, 1.0 / 128.0, 1e-3, 1e-4, 1e-6, 1e-9, 2.4e-10] {
-            let shape = RibbonShape::for_rate(1_000_000, fpr).unwrap();
+            let shape = RibbonShape::for_fpr(1_000_000, fpr).unwrap();
             assert!(shape.fpr() <= fpr && shape.fpr() > 0.99999 * fpr, "{fpr}: {}", shape.fpr());
         }
-        assert_eq!(RibbonShape::for_rate(10, 1.0 / 128.0).map(|shape| shape.columns), Some(7));
-        assert!(RibbonShape::for_rate(10, 2e-10).is_none());
-        assert!(RibbonShape::for_rate(10, f64::NAN).is_none());
-        let most = RibbonShape::for_rate(10, 0.9).unwrap();
+        assert_eq!(RibbonShape::for_fpr(10, 1.0 / 128.0).map(|shape| shape.columns), Some(7));
+        assert!(RibbonShape::for_fpr(10, 2e-10).is_none());
+        assert!(RibbonShape::for_fpr(10, f64::NAN).is_none());
+        let most = RibbonShape::for_fpr(10, 0.9).unwrap();
         assert_eq!((most.columns, most.wide), (1, 0));
     }
 
     #[test]
     fn memory_gives_the_best_rate_that_fits() {
         for fpr in [0.5, 0.01, 0.003, 1e-5] {
-            let shape = RibbonShape::for_rate(3_000_000, fpr).unwrap();
+            let shape = RibbonShape::for_fpr(3_000_000, fpr).unwrap();
             let back = RibbonShape::for_bits(3_000_000, shape.bits()).unwrap();
             assert!(back.bits() <= shape.bits());
             assert!(back.fpr() <= 1.001 * fpr, "{} for {fpr}", back.fpr());
@@ -236,7 +269,7 @@ mod tests {
             (20_000_000, 1e-4, 1.009),
             (100_000, 0.01, 1.02),
         ] {
-            let shape = RibbonShape::for_rate(keys, fpr).unwrap();
+            let shape = RibbonShape::for_fpr(keys, fpr).unwrap();
             let bits = shape.bits() as f64 / keys as f64 / -fpr.log2();
             assert!((1.0..most).contains(&bits), "{keys} at {fpr}: {bits}");
         }

@@ -19,7 +19,9 @@
 //! 0.75 or 0.85 instead of 0.8 costs 0.03 or 0.15 bits at a million.
 
 use super::BlockedShape;
-use crate::spec::MAX_CAPACITY;
+use super::plan::Sizing;
+use crate::filter::KindSpec;
+use crate::spec::{MAX_CAPACITY, Spec, SpecError};
 
 /// The part of the target that the first layer takes.
 const FIRST: f64 = 0.25;
@@ -31,6 +33,7 @@ const LEAST: f64 = 1e-6;
 
 /// One layer of a growing filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Layer {
     /// The keys it takes before the next one comes.
     pub capacity: u64,
@@ -42,7 +45,7 @@ impl Layer {
     /// The first layer of a filter with this target.
     pub fn first(capacity: u64, fpr: f64) -> Layer {
         let capacity = capacity.min(MAX_CAPACITY);
-        Layer { capacity, shape: BlockedShape::for_rate(capacity, FIRST * fpr) }
+        Layer { capacity, shape: BlockedShape::for_fpr(capacity, FIRST * fpr) }
     }
 
     /// The layer after those that hold `total` keys and spend `spent` of the target `fpr`: it
@@ -68,7 +71,7 @@ impl Layer {
             return None;
         }
         let left = (fpr - spent).max(LEAST * fpr);
-        Some(Layer { capacity, shape: BlockedShape::for_rate(capacity, LATER * left) })
+        Some(Layer { capacity, shape: BlockedShape::for_fpr(capacity, LATER * left) })
     }
 
     /// The expected rate when the layer is full.
@@ -86,12 +89,13 @@ fn most_keys(fpr: f64) -> u64 {
 ///
 /// ```
 /// use mayhap::sizing::ScalableShape;
-/// let shape = ScalableShape { capacity: 1000, fpr: 0.01, growth: 4 };
+/// let shape = ScalableShape::new(1000, 0.01, 4);
 /// let capacities = shape.layers().map(|layer| layer.capacity);
 /// assert!(capacities.take(4).eq([1000, 3000, 12_000, 48_000]));
 /// assert!(shape.bits_at(1_000_000) <= 16_000_000);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ScalableShape {
     /// Keys in the first layer.
     pub capacity: u64,
@@ -102,6 +106,11 @@ pub struct ScalableShape {
 }
 
 impl ScalableShape {
+    /// A first layer of this capacity, all layers together at this rate, growing by this factor.
+    pub const fn new(capacity: u64, fpr: f64, growth: u32) -> ScalableShape {
+        ScalableShape { capacity, fpr, growth }
+    }
+
     /// The lowest target that `keys` keys can have in `bits` bits, in a filter that starts with
     /// `capacity` of them. `None` where even the highest takes more.
     pub fn for_bits(capacity: u64, growth: u32, keys: u64, bits: u64) -> Option<ScalableShape> {
@@ -168,6 +177,44 @@ pub(crate) fn any_of(chances: impl Iterator<Item = f64>) -> f64 {
 pub(crate) fn any_of_equal(chance: f64, count: u32) -> f64 {
     let none = f64::from(count) * (-chance).ln_1p();
     (-none.exp_m1()).max(0.0) + 0.0
+}
+
+impl Sizing for ScalableShape {
+    fn for_spec(kind: &KindSpec, spec: &Spec) -> Result<Self, SpecError> {
+        let (capacity, fpr) = (spec.capacity(), spec.fpr_of_bits());
+        Ok(ScalableShape { capacity, fpr, growth: growth(kind) })
+    }
+
+    fn in_bits(kind: &KindSpec, keys: u64, bits: u64) -> Option<Self> {
+        ScalableShape::for_bits(keys, growth(kind), keys, bits)
+    }
+
+    fn bits(&self, keys: u64) -> u64 {
+        self.bits_at(keys)
+    }
+
+    fn probes(&self) -> u32 {
+        self.layers().next().map_or(0, |layer| layer.shape.probes())
+    }
+
+    fn lines(&self) -> u32 {
+        self.layers().next().map_or(0, |layer| layer.shape.lines())
+    }
+
+    fn bits_fpr(&self, keys: u64) -> f64 {
+        self.fpr_at(keys)
+    }
+
+    fn spec_fpr(&self) -> Option<f64> {
+        Some(self.fpr)
+    }
+}
+
+fn growth(kind: &KindSpec) -> u32 {
+    match *kind {
+        KindSpec::Scalable { growth } => growth,
+        _ => KindSpec::GROWTH,
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! One filter in pieces that live apart: how many keys a piece must have room for.
 
 use super::BlockedShape;
+use super::plan::Sizing;
+use crate::filter::KindSpec;
+use crate::spec::{Spec, SpecError};
 
 /// The most pieces: as many arrays as a file has.
 pub const MAX_SHARDS: u32 = 4096;
@@ -15,6 +18,7 @@ const LN_ODDS: f64 = -20.723_265_8;
 /// `n` is 80 thousand and 0.1% where it is 30 million: then not one filter in a billion has a piece
 /// with more keys than it was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ShardedShape {
     /// The pieces.
     pub count: u32,
@@ -26,9 +30,9 @@ pub struct ShardedShape {
 
 impl ShardedShape {
     /// `keys` keys at rate `fpr` in `shards` pieces.
-    pub fn for_rate(keys: u64, fpr: f64, shards: u32) -> ShardedShape {
+    pub fn for_fpr(keys: u64, fpr: f64, shards: u32) -> ShardedShape {
         let (count, capacity) = (shards.clamp(1, MAX_SHARDS), shard_capacity(keys, shards));
-        ShardedShape { count, capacity, each: BlockedShape::for_rate(capacity, fpr) }
+        ShardedShape { count, capacity, each: BlockedShape::for_fpr(capacity, fpr) }
     }
 
     /// The best use of `bits` bits for `keys` keys in `shards` pieces.
@@ -69,6 +73,39 @@ pub fn shard_capacity(keys: u64, shards: u32) -> u64 {
     ((mean + spread).ceil() as u64).clamp(1, keys.max(1))
 }
 
+impl Sizing for ShardedShape {
+    fn for_spec(kind: &KindSpec, spec: &Spec) -> Result<Self, SpecError> {
+        Ok(ShardedShape::for_fpr(spec.capacity(), spec.fpr_of_bits(), shards(kind)))
+    }
+
+    fn in_bits(kind: &KindSpec, keys: u64, bits: u64) -> Option<Self> {
+        Some(ShardedShape::for_bits(keys, bits, shards(kind)))
+    }
+
+    fn bits(&self, _: u64) -> u64 {
+        self.bits()
+    }
+
+    fn probes(&self) -> u32 {
+        self.each.probes()
+    }
+
+    fn lines(&self) -> u32 {
+        self.each.lines()
+    }
+
+    fn bits_fpr(&self, keys: u64) -> f64 {
+        self.fpr_at(keys)
+    }
+}
+
+fn shards(kind: &KindSpec) -> u32 {
+    match *kind {
+        KindSpec::Sharded { shards } => shards,
+        _ => KindSpec::SHARDS,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,8 +126,8 @@ mod tests {
 
     #[test]
     fn a_filter_in_pieces_costs_little_more_than_one() {
-        let whole = BlockedShape::for_rate(2_000_000_000, 0.01).bits() as f64;
-        let pieces = ShardedShape::for_rate(2_000_000_000, 0.01, 64);
+        let whole = BlockedShape::for_fpr(2_000_000_000, 0.01).bits() as f64;
+        let pieces = ShardedShape::for_fpr(2_000_000_000, 0.01, 64);
         assert!((1.0..1.003).contains(&(pieces.bits() as f64 / whole)));
         assert!(pieces.fpr_at(2_000_000_000) <= 0.01);
     }

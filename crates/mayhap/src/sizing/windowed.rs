@@ -1,6 +1,9 @@
 //! Generations under one rate: what a window costs.
 
+use super::plan::Sizing;
 use super::{BlockedShape, any_of_equal};
+use crate::filter::{KindSpec, Window};
+use crate::spec::{Spec, SpecError};
 
 /// What a forgetting filter is made of: equal generations, one of which is being forgotten.
 ///
@@ -10,6 +13,7 @@ use super::{BlockedShape, any_of_equal};
 /// the window, 22.3 with one, 16.4 with four, 16.8 with sixteen; and each is one more place to
 /// look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WindowedShape {
     /// Generations in all, the one that fills and the one that goes included.
     pub count: u32,
@@ -35,7 +39,7 @@ impl WindowedShape {
     pub fn for_time(keys: u64, fpr: f64, generations: u32) -> WindowedShape {
         let (count, share) = split(keys, generations);
         let capacity = share.saturating_add(share.div_ceil(MARGIN));
-        let each = BlockedShape::for_rate(capacity, FIRST * fpr / f64::from(count));
+        let each = BlockedShape::for_fpr(capacity, FIRST * fpr / f64::from(count));
         WindowedShape { count, capacity, each }
     }
 
@@ -46,9 +50,9 @@ impl WindowedShape {
     }
 
     /// A window over `keys` keys in `generations` steps, at rate `fpr` over all of them.
-    pub fn for_rate(keys: u64, fpr: f64, generations: u32) -> WindowedShape {
+    pub fn for_fpr(keys: u64, fpr: f64, generations: u32) -> WindowedShape {
         let (count, capacity) = split(keys, generations);
-        let each = BlockedShape::for_rate(capacity, fpr / f64::from(count));
+        let each = BlockedShape::for_fpr(capacity, fpr / f64::from(count));
         WindowedShape { count, capacity, each }
     }
 
@@ -75,6 +79,43 @@ fn split(keys: u64, generations: u32) -> (u32, u64) {
     (generations + 1, keys.div_ceil(u64::from(generations)).max(1))
 }
 
+impl Sizing for WindowedShape {
+    fn for_spec(kind: &KindSpec, spec: &Spec) -> Result<Self, SpecError> {
+        let (window, keys, fpr) = (window(kind), spec.capacity(), spec.fpr_of_bits());
+        Ok(match window.ticks() {
+            Some(_) => WindowedShape::for_time(keys, fpr, window.generations()),
+            None => WindowedShape::for_fpr(keys, fpr, window.generations()),
+        })
+    }
+
+    fn in_bits(kind: &KindSpec, keys: u64, bits: u64) -> Option<Self> {
+        Some(WindowedShape::for_bits(keys, bits, window(kind).generations()))
+    }
+
+    fn bits(&self, _: u64) -> u64 {
+        self.bits()
+    }
+
+    fn probes(&self) -> u32 {
+        self.count.saturating_mul(self.each.probes())
+    }
+
+    fn lines(&self) -> u32 {
+        self.count.saturating_mul(self.each.lines())
+    }
+
+    fn bits_fpr(&self, keys: u64) -> f64 {
+        self.fpr_at(keys.div_ceil(u64::from(self.count.max(2) - 1)))
+    }
+}
+
+fn window(kind: &KindSpec) -> Window {
+    match *kind {
+        KindSpec::Windowed(window) => window,
+        _ => Window::last_keys(KindSpec::GENERATIONS),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,7 +123,7 @@ mod tests {
     #[test]
     fn generations_cost_what_the_docs_say() {
         let bits = |generations| {
-            let shape = WindowedShape::for_rate(1_000_000, 0.01, generations);
+            let shape = WindowedShape::for_fpr(1_000_000, 0.01, generations);
             shape.bits() as f64 / 1e6
         };
         for (generations, want) in [(1, 22.3), (4, 16.4), (16, 16.8)] {
@@ -95,7 +136,7 @@ mod tests {
     fn room_for_bursts_costs_less_than_a_tenth() {
         for generations in [1, 4, 10, 16, 100] {
             for fpr in [0.5, 0.1, 0.01, 1e-3, 1e-6, 1e-9] {
-                let even = WindowedShape::for_rate(1_000_000, fpr, generations).bits() as f64;
+                let even = WindowedShape::for_fpr(1_000_000, fpr, generations).bits() as f64;
                 let timed = WindowedShape::for_time(1_000_000, fpr, generations).bits() as f64;
                 assert!((1.03..1.1).contains(&(timed / even)), "{generations} {fpr}: {timed}");
             }
@@ -116,7 +157,7 @@ mod tests {
     fn rates_add_up_to_the_target() {
         for generations in [1, 2, 7, 1024] {
             for fpr in [0.5, 0.01, 1e-6, 1e-12] {
-                let shape = WindowedShape::for_rate(10_000, fpr, generations);
+                let shape = WindowedShape::for_fpr(10_000, fpr, generations);
                 let sum = shape.each.fpr_at(shape.capacity) * f64::from(shape.count);
                 assert!(sum <= fpr, "{generations}: {sum}");
                 assert!(shape.fpr_at(shape.capacity) <= fpr);
@@ -128,7 +169,7 @@ mod tests {
     fn any_number_is_answered() {
         for keys in [0, 1, 1 << 48] {
             for generations in [0, 1, 1024] {
-                assert!(WindowedShape::for_rate(keys, 0.01, generations).bits() > 0);
+                assert!(WindowedShape::for_fpr(keys, 0.01, generations).bits() > 0);
                 assert!(WindowedShape::for_bits(keys, 0, generations).bits() > 0);
             }
         }

@@ -1,46 +1,46 @@
 //! `mayhap dedup [INPUT…]`.
 
+mod capacity;
 mod output;
 mod pass;
-mod room;
-mod seen;
+mod set;
 mod state;
 mod summary;
 
-use super::build::wish::{Span, span};
-use crate::ask::Asking;
 use crate::budget::MaxMemory;
 use crate::clock::now_ms;
+use crate::create_args::{WindowSpan, window_span};
 use crate::exit::{Exit, hinted, is_broken_pipe, refuse, report};
 use crate::files::Files;
-use crate::filter_file::FilterFile;
+use crate::filter_args::KeyFile;
 use crate::globals::Globals;
-use crate::keys::{KeyArgs, reading};
-use crate::numbers::{self, grouped, percent, spoken};
-use crate::outcome::rate_now;
+use crate::key_args::{KeyArgs, reading};
+use crate::manual;
+use crate::numbers::{self, grouped, human_duration, percent, plural};
 use crate::print;
 use crate::progress::Progress;
-use crate::secret::KeyFile;
 use crate::signals::stop_on_signal;
 use crate::usage;
 use anyhow::Context;
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use mayhap::AnyFilter;
-use mayhap_store::keys::{Input, KeysError, Reading, Rules};
-use mayhap_store::map::Check;
+use mayhap::window::Moment;
+use mayhap_store::text::{ExtractRules, Input, KeyReader, KeysError, ProgressAndCancel};
+use mayhap_store::{Filter, Lookup, OpenError, Query};
 use output::{InPlace, Output};
 use pass::{End, Pass};
-use seen::{Exact, Filtered, Seen};
+use set::{Exact, FilterSet, Seen};
 use state::{Begun, Found, State};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The chance to take a new line for a repeat, unless said otherwise.
 const RATE: f64 = 1e-6;
 
-const AFTER_HELP: &str = "\
+const MANUAL: &str = "\
 EXAMPLES:
   mayhap dedup urls.txt > new.txt           first occurrences, in order
   mayhap dedup --in-place urls.txt          the file itself, replaced in one step
@@ -61,18 +61,18 @@ they were, and the state has no lines that it had not before.";
 /// Print each line the first time it is seen.
 ///
 /// Lines are printed as they came and in their order. No line is printed twice. A new line is
-/// taken for a repeat with at most the chance given by --rate, one in a million; the summary says
+/// taken for a repeat with at most the chance given by --fpr, one in a million; the summary says
 /// what that may have cost, and --exact makes it never. What would exceed that chance, a state
 /// that is full for one, ends with an error before it does.
 ///
 /// Files are written whole or not at all (-o, --in-place, --dupes, --state), pipes and devices as
 /// lines come. A file cannot be read and written at once, whatever names it has.
 #[derive(Args)]
-#[command(after_long_help = AFTER_HELP)]
+#[command(after_long_help = manual::page(MANUAL, manual::FILTER_FILES))]
 pub struct Dedup {
     /// The chance to take a new line for a repeat [default: 1e-6]
-    #[arg(short = 'p', long, value_name = "RATE", value_parser = numbers::rate)]
-    rate: Option<f64>,
+    #[arg(short = 'p', long, alias = "rate", value_name = "RATE", value_parser = numbers::rate)]
+    fpr: Option<f64>,
 
     /// Distinct lines to expect. Without it files are read twice, first to find out, and what
     /// comes from a pipe makes the filter grow
@@ -82,7 +82,7 @@ pub struct Dedup {
     /// Never err: keep 128-bit hashes of all lines, 20 bytes each instead of four. With --state
     /// they are kept in a file, of 16 bytes each. They have no key: whoever chooses lines can make
     /// two that share one
-    #[arg(long, conflicts_with_all = ["rate", "window"])]
+    #[arg(long, conflicts_with_all = ["fpr", "window"])]
     exact: bool,
 
     /// Write the lines to this file, not to standard output. A file is replaced whole, at the end
@@ -99,6 +99,11 @@ pub struct Dedup {
     /// one made by `build` that cannot grow ends the run with an error when it is full
     #[arg(long, value_name = "FILE", value_parser = crate::paths::file())]
     state: Option<PathBuf>,
+
+    /// The state's keys came from whole lines, or from another field, column or JSON value than
+    /// these do, and are the same keys all the same
+    #[arg(long, requires = "state")]
+    mixed_keys: bool,
 
     /// Save the state every so often too, and not only at the end
     #[arg(long, value_name = "TIME", value_parser = numbers::duration, requires = "state")]
@@ -132,8 +137,8 @@ pub struct Dedup {
     /// most 12.5M, 1h at least an hour and at most 75 minutes. A line that comes again in a later
     /// quarter is remembered anew and counts again: where many do, fewer distinct lines are
     /// remembered, a quarter of the window at the least
-    #[arg(long, value_name = "KEYS|TIME", value_parser = span)]
-    window: Option<Span>,
+    #[arg(long, value_name = "KEYS|TIME", value_parser = window_span)]
+    window: Option<WindowSpan>,
 
     /// Tell more at the end
     #[arg(long)]
@@ -176,8 +181,11 @@ impl Dedup {
         let against = self.open_against()?;
         let mut state = self.open_state()?;
         let rules = self.rules(&against, state.as_ref())?;
+        if let Some(state) = state.as_ref().filter(|_| !self.mixed_keys) {
+            state.check_keys_from(&rules)?;
+        }
         let reading = reading(inputs, &rules, globals);
-        stop_on_signal(reading.watch());
+        stop_on_signal(reading.progress());
         if self.exact {
             let seen = match state.as_mut().and_then(State::take) {
                 Some(Found::Exact(set)) => Exact::from_set(set, self.max_memory),
@@ -192,7 +200,7 @@ impl Dedup {
             }
             _ => self.room(&reading, globals)?.filter(self)?,
         };
-        let seen = Filtered::new(filter, self.max_memory)?;
+        let seen = FilterSet::new(filter, self.max_memory)?;
         self.pass(seen, state, in_place, &against, &reading, globals)
     }
 
@@ -230,11 +238,15 @@ impl Dedup {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
 
-    fn open_output(&self, in_place: Option<InPlace>) -> anyhow::Result<Output> {
+    fn open_output(
+        &self,
+        in_place: Option<InPlace>,
+        watch: &Arc<ProgressAndCancel>,
+    ) -> anyhow::Result<Output> {
         let output = match (in_place, self.output()) {
             (Some(files), _) => Output::InPlace(files),
-            (None, Some(path)) => Output::open(path)?,
-            (None, None) => Output::stdout()?,
+            (None, Some(path)) => Output::open(path, watch)?,
+            (None, None) => Output::stdout(watch)?,
         };
         if self.save_every.is_some() && !output.is_stream() {
             return Err(refuse(
@@ -247,12 +259,12 @@ impl Dedup {
     }
 
     fn rate(&self) -> f64 {
-        self.rate.unwrap_or(RATE)
+        self.fpr.unwrap_or(RATE)
     }
 
-    fn open_against(&self) -> anyhow::Result<Vec<FilterFile>> {
-        let open = |path: &PathBuf| FilterFile::open(path, &self.key_file, Check::Everything);
-        self.against.iter().map(open).collect()
+    fn open_against(&self) -> Result<Vec<Filter>, OpenError> {
+        let options = self.key_file.options();
+        self.against.iter().map(|path| Filter::open(path, &options)).collect()
     }
 
     fn open_state(&self) -> anyhow::Result<Option<State>> {
@@ -262,38 +274,32 @@ impl Dedup {
             Some(time) => time.unwrap_or(Duration::MAX),
         };
         let budget = self.max_memory.budget();
-        State::open(path, patience, self.exact, &self.key_file, budget).map(Some)
+        State::open(path, patience, self.exact, &self.key_file.options(), budget).map(Some)
     }
 
     /// What of a line is the key: as the files say that there are, and they must agree.
-    fn rules(&self, against: &[FilterFile], state: Option<&State>) -> anyhow::Result<Rules> {
-        let state = state.and_then(|state| Some((state.path(), state.notes()?)));
-        let others = against.iter().map(|filter| (filter.path.as_path(), &filter.header.notes));
-        let mut all = state.into_iter().chain(others);
-        let of = |(path, notes)| {
-            self.keys.rules_of(notes).with_context(|| Path::display(path).to_string())
-        };
-        let Some(first) = all.next() else { return self.keys.rules() };
-        let rules = of(first)?;
-        for other in all {
-            if of(other)? != rules {
-                return Err(refuse(
-                    format!(
-                        "{} and {} read keys differently",
-                        first.0.display(),
-                        other.0.display()
-                    ),
-                    "`mayhap info` tells how each is normalised and what its keys are",
-                ));
-            }
+    fn rules(&self, against: &[Filter], state: Option<&State>) -> anyhow::Result<ExtractRules> {
+        let state = state.and_then(|state| Some((state.path(), state.metadata()?)));
+        let state = state.map(|(path, metadata)| {
+            let rules = self.keys.rules_of(metadata).with_context(|| path.display().to_string());
+            rules.map(|rules| (path, rules))
+        });
+        let others = against.iter().map(|filter| Ok((filter.path(), self.keys.rules_for(filter)?)));
+        let all = state.into_iter().chain(others).collect::<anyhow::Result<Vec<_>>>()?;
+        let [(path, rules), others @ ..] = all.as_slice() else { return self.keys.new_rules() };
+        if let Some((other, _)) = others.iter().find(|(_, other)| other != rules) {
+            return Err(refuse(
+                format!("{} and {} read keys differently", path.display(), other.display()),
+                "`mayhap info` tells how each is normalised and what its keys are",
+            ));
         }
-        Ok(rules)
+        Ok(rules.clone())
     }
 
     /// A state keeps the rate and the window it was made with, and must be able to keep the rate.
     fn refuse_another_make(&self, state: &AnyFilter) -> anyhow::Result<()> {
         let made_for = state.fpr();
-        if let Some(rate) = self.rate.filter(|rate| *rate != made_for) {
+        if let Some(rate) = self.fpr.filter(|rate| *rate != made_for) {
             return Err(refuse(
                 format!("the state was made for a rate of {made_for}, not {rate}"),
                 "leave out -p, or begin a new state",
@@ -302,8 +308,8 @@ impl Dedup {
         if let Some(asked) = self.window {
             let found = match state {
                 AnyFilter::Windowed(window) => match window.window().ticks() {
-                    Some(ms) => Some(Span::Time(Duration::from_millis(ms))),
-                    None => Some(Span::Keys(window.spec().capacity())),
+                    Some(ms) => Some(WindowSpan::Time(Duration::from_millis(ms))),
+                    None => Some(WindowSpan::Keys(window.spec().capacity())),
                 },
                 _ => None,
             };
@@ -323,8 +329,8 @@ impl Dedup {
             if window.window().ticks().is_some() && expect > made_for {
                 return Err(refuse(
                     format!(
-                        "the state was made for {} lines within its window, not {}",
-                        grouped(made_for),
+                        "the state was made for {} within its window, not {}",
+                        plural(made_for, "line"),
                         grouped(expect)
                     ),
                     "leave out -n, or begin a new state",
@@ -340,7 +346,7 @@ impl Dedup {
                 "leave out --max-repeat, or begin a new state with a window of time",
             ));
         }
-        let now = rate_now(state);
+        let now = state.fpr_now_at(Moment::ticks(now_ms()));
         // A window may be crowded now and have room again in a while: it is asked when lines come.
         if now > 1.1 * made_for && !matches!(state, AnyFilter::Windowed(_)) {
             return Err(refuse(
@@ -362,24 +368,26 @@ impl Dedup {
         seen: S,
         mut state: Option<State>,
         in_place: Option<InPlace>,
-        against: &[FilterFile],
-        reading: &Reading,
+        against: &[Filter],
+        reading: &KeyReader,
         globals: &Globals,
     ) -> anyhow::Result<Exit> {
         let start = Instant::now();
-        let output = self.open_output(in_place)?;
-        let dupes = self.dupes.as_deref().map(Output::open).transpose()?;
+        let output = self.open_output(in_place, reading.progress())?;
+        let dupes = self.dupes.as_deref().map(|path| Output::open(path, reading.progress()));
+        let dupes = dupes.transpose()?;
         if let Some(state) = &mut state {
             state.create(&seen, reading.rules())?;
         }
-        let delimiter = reading.rules().framing.delimiter;
+        let delimiter = reading.rules().format.delimiter;
         let mut pass = Pass::new(self, seen, state, output, dupes, delimiter);
-        let task = (pass.task(), Asking::new(against, None, now_ms()));
-        let progress = Progress::of(reading.watch(), "dedup", true, globals);
+        let lookups = against.iter().map(|filter| filter as &dyn Lookup);
+        let task = (pass.task(), Query::new(lookups, None, now_ms()));
+        let progress = Progress::of(reading.progress(), "dedup", true, globals);
         let read = match self.save_every {
             None => reading.run(&task, |batch| pass.take(batch)),
             // A pipe may be silent for hours, and what came before is to be saved in time.
-            Some(every) => reading.run_awake(&task, every, |batch| match batch {
+            Some(every) => reading.run_with_idle(&task, every, |batch| match batch {
                 Some(batch) => pass.take(batch),
                 None => pass.save_if_due().map(ControlFlow::Continue),
             }),
@@ -416,9 +424,9 @@ fn is_cancelled(error: &anyhow::Error) -> bool {
 }
 
 /// A window as people write it.
-fn spoken_span(span: Span) -> String {
+fn spoken_span(span: WindowSpan) -> String {
     match span {
-        Span::Keys(keys) => format!("{} lines", grouped(keys)),
-        Span::Time(time) => spoken(time),
+        WindowSpan::Keys(keys) => plural(keys, "line"),
+        WindowSpan::Time(time) => human_duration(time),
     }
 }

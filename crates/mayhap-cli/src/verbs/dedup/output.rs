@@ -5,17 +5,18 @@ use crate::files::stdout_file;
 use crate::print;
 use anyhow::Context;
 use mayhap_store::identity::FileId;
-use mayhap_store::keys::{Codec, Input};
-use mayhap_store::replace::{self, Finished, Over, Pending};
+use mayhap_store::replace::{self, Finished, Overwrite, Pending};
+use mayhap_store::text::{Codec, Input, KeysError, ProgressAndCancel};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Where lines go.
 pub enum Output {
     /// Standard output, a pipe, a device: what is written is out, and cannot be taken back.
-    Stream { file: File, path: Option<PathBuf> },
+    Stream { file: File, path: Option<PathBuf>, watch: Arc<ProgressAndCancel> },
     /// A file that takes the name at the end.
     Whole(Pending),
     /// Each input's lines take the place of the input, at the end.
@@ -30,19 +31,24 @@ pub struct BrokeOff {
 }
 
 impl Output {
-    /// Standard output.
-    pub fn stdout() -> anyhow::Result<Output> {
+    /// Standard output, until the watch says stop: also while nobody reads it.
+    pub fn stdout(watch: &Arc<ProgressAndCancel>) -> anyhow::Result<Output> {
         print::check_stdout()?;
         let file = stdout_file().map_err(print::stdout_error)?;
-        Ok(Output::Stream { file, path: None })
+        Ok(Output::stream(file, None, watch))
+    }
+
+    fn stream(file: File, path: Option<PathBuf>, watch: &Arc<ProgressAndCancel>) -> Output {
+        let file = replace::impatient_pipe(&file).unwrap_or(file);
+        Output::Stream { file, path, watch: Arc::clone(watch) }
     }
 
     /// A file of this name, replaced whole; written through where it is a pipe or a device.
-    pub fn open(path: &Path) -> anyhow::Result<Output> {
+    pub fn open(path: &Path, watch: &Arc<ProgressAndCancel>) -> anyhow::Result<Output> {
         if let Some(file) = replace::special_file(path)? {
-            return Ok(Output::Stream { file, path: Some(path.to_owned()) });
+            return Ok(Output::stream(file, Some(path.to_owned()), watch));
         }
-        Ok(Output::Whole(Pending::begin(path, Over::Anything)?))
+        Ok(Output::Whole(Pending::begin(path, Overwrite::Anything)?))
     }
 
     /// Whether what is written is out at once, and not only with the [`commit`](Output::commit).
@@ -58,7 +64,7 @@ impl Output {
     /// Write lines that came from this input.
     pub fn write(&mut self, input: usize, text: &[u8]) -> Result<(), BrokeOff> {
         match self {
-            Output::Stream { file, path } => {
+            Output::Stream { file, path, watch } => {
                 let mut written = 0;
                 while written < text.len() {
                     let error = match file.write(&text[written..]) {
@@ -68,6 +74,16 @@ impl Output {
                             continue;
                         }
                         Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                            if watch.is_stopped() {
+                                return Err(BrokeOff {
+                                    written,
+                                    error: KeysError::Cancelled.into(),
+                                });
+                            }
+                            replace::wait_to_write(file);
+                            continue;
+                        }
                         Err(error) => error,
                     };
                     let error = match path {
@@ -152,7 +168,7 @@ impl InPlace {
         if self.current.as_ref().is_none_or(|(current, ..)| *current != input) {
             self.finish_current()?;
             let path = &self.inputs[input].path;
-            self.current = Some((input, Pending::begin(path, Over::Anything)?, 0));
+            self.current = Some((input, Pending::begin(path, Overwrite::Anything)?, 0));
         }
         if let Some((_, file, bytes)) = &mut self.current {
             file.write_all(text).map_err(|error| cannot_write(file.path(), error))?;

@@ -2,12 +2,13 @@
 
 use super::Dedup;
 use super::output::{BrokeOff, Output};
-use super::seen::{Draft, Seen};
+use super::set::{Draft, Seen};
 use super::state::State;
 use super::summary::Summary;
-use crate::ask::Answers;
-use crate::filter_file::FilterFile;
-use mayhap_store::keys::{Batch, Task};
+use crate::clock::now_ms;
+use crate::show;
+use mayhap_store::text::{Batch, Task};
+use mayhap_store::{Answers, Filter, Overfull};
 use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
@@ -203,6 +204,9 @@ impl<'a, S: Seen> Pass<'a, S> {
     /// gone out with the last one only, and that never came, nothing has happened.
     pub fn finish(&mut self, end: End) -> anyhow::Result<()> {
         let is_stream = self.output.as_ref().is_some_and(Output::is_stream);
+        if end != End::Whole && (!is_stream || !self.dirty) {
+            self.state.as_mut().map_or(Ok(()), State::discard_new)?;
+        }
         if end != End::Whole && !is_stream {
             return Ok(());
         }
@@ -213,16 +217,19 @@ impl<'a, S: Seen> Pass<'a, S> {
         self.save()
     }
 
-    pub fn summary(&self, against: &[FilterFile], took: Duration) -> Summary {
+    pub fn summary(&self, against: &[Filter], took: Duration) -> Summary {
         // The rate these were made for: to count the bits of a large one would take longer than
         // the work.
-        let known = against.iter().map(|filter| 1.0 - filter.filter.fpr()).product::<f64>();
+        let known = against.iter().map(|filter| 1.0 - filter.fpr()).product::<f64>();
         Summary {
             lines: self.lines,
             passed: self.passed,
             rate: 1.0 - (1.0 - self.seen.rate()) * known,
             kind: self.seen.filter().map(mayhap::AnyFilter::kind),
-            overfull: self.seen.filter().and_then(crate::outcome::overfull),
+            overfull: self.seen.filter().and_then(|filter| {
+                let overfull = Overfull::of(filter, now_ms())?;
+                Some(show::overfull_text(Some(filter.kind()), &overfull))
+            }),
             bytes: self.seen.bytes(),
             took,
         }

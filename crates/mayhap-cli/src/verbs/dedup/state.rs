@@ -1,31 +1,36 @@
 //! What was seen, kept from run to run.
 
-use super::seen::Seen;
+use super::set::Seen;
 use crate::clock::now_s;
 use crate::exit::{Hint, hinted, refuse};
-use crate::filter_file::load;
-use crate::keys::note;
-use crate::secret::KeyFile;
+use crate::filter_args::warn_of_clock_jump;
+use crate::key_args::key_rules;
 use anyhow::Context;
 use mayhap::AnyFilter;
-use mayhap::format::Notes;
+use mayhap::format::{FormatError, Metadata};
+use mayhap_store::budget::Budget;
 use mayhap_store::exact::{ExactError, ExactSet};
-use mayhap_store::keys::Rules;
-use mayhap_store::memory::Budget;
-use mayhap_store::replace::{Lock, LockError, ReplaceError};
+use mayhap_store::replace::{Lock, LockError, Overwrite, ReplaceError};
+use mayhap_store::text::ExtractRules;
+use mayhap_store::{Edit, OpenError, OpenOptions};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// The name under which a state notes what of a line its keys are.
+const KEYS_FROM: &str = "mayhap.keys-from";
 
 /// The file of a state, locked for as long as this value.
 pub struct State {
     path: PathBuf,
     /// Nothing until the file is there.
     lock: Option<Lock>,
-    notes: Option<Notes>,
+    metadata: Option<Metadata>,
     /// Until it is taken.
     found: Option<Found>,
+    /// Whether this run made the file, and nothing was saved to it yet.
+    is_new: bool,
 }
 
 /// What was in the file.
@@ -41,31 +46,39 @@ impl State {
         path: &Path,
         patience: Duration,
         exact: bool,
-        key_file: &KeyFile,
+        options: &OpenOptions,
         budget: Budget,
     ) -> anyhow::Result<State> {
         let path = path.to_owned();
         let lock = match Lock::acquire(&path, patience) {
             Err(LockError::Open { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(State { path, lock: None, notes: None, found: None });
+                return Ok(State { path, lock: None, metadata: None, found: None, is_new: false });
             }
             lock => lock?,
         };
-        let (found, notes) = if exact {
-            let (set, notes) = load_exact(&path, &lock, budget)?;
-            (Found::Exact(set), notes)
-        } else {
-            let mapped = lock.map()?;
-            if ExactSet::is_start_of_file(mapped.as_ref()) {
+        if exact {
+            let (set, metadata) = load_exact(&path, &lock, budget)?;
+            let found = Some(Found::Exact(set));
+            let (lock, metadata) = (Some(lock), Some(metadata));
+            return Ok(State { path, lock, metadata, found, is_new: false });
+        }
+        let (lock, filter) = match Edit::of(lock, &path, options) {
+            Err(OpenError::Format { error: FormatError::NotOurs { magic }, .. })
+                if ExactSet::is_start_of_file(&magic) =>
+            {
                 return Err(refuse(
                     format!("{} is an exact state, made with --exact", path.display()),
                     "add --exact, or name another file with --state",
                 ));
             }
-            let (filter, header) = load(&mapped, &path, key_file, budget)?;
-            (Found::Filter(filter), header.notes)
+            edit => edit?.into_parts(),
         };
-        Ok(State { path, lock: Some(lock), notes: Some(notes), found: Some(found) })
+        warn_of_clock_jump(&filter);
+        let loaded = filter.into_native(budget).with_context(|| path.display().to_string());
+        let (filter, metadata) = loaded?;
+        let found = Some(Found::Filter(filter));
+        let (lock, metadata) = (Some(lock), Some(metadata));
+        Ok(State { path, lock, metadata, found, is_new: false })
     }
 
     pub fn path(&self) -> &Path {
@@ -73,8 +86,22 @@ impl State {
     }
 
     /// What the file says of its keys.
-    pub fn notes(&self) -> Option<&Notes> {
-        self.notes.as_ref()
+    pub fn metadata(&self) -> Option<&Metadata> {
+        self.metadata.as_ref()
+    }
+
+    /// Fails where the keys of earlier runs came from elsewhere in the lines than these do. States of
+    /// earlier releases, and filters made by other verbs, do not say.
+    pub fn check_keys_from(&self, rules: &ExtractRules) -> anyhow::Result<()> {
+        let noted = self.metadata.as_ref().and_then(|metadata| metadata.get(KEYS_FROM));
+        let from = rules.part.to_string();
+        match noted {
+            Some(noted) if noted != from => Err(refuse(
+                format!("{}: its keys are {noted}, and these are {from}", self.path.display()),
+                "take the same part of the lines, begin a new state, or say --mixed-keys if both are the same keys",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// What was in the file, if there was one.
@@ -84,26 +111,42 @@ impl State {
 
     /// Make the file of a new state, and lock it: a second run that starts now finds it there,
     /// and whatever ends us, the file is whole.
-    pub fn create(&mut self, seen: &impl Seen, rules: &Rules) -> anyhow::Result<()> {
+    pub fn create(&mut self, seen: &impl Seen, rules: &ExtractRules) -> anyhow::Result<()> {
         if self.lock.is_none() {
-            let notes = note(Notes::new().with_created(now_s()), rules)?;
-            self.lock = match Lock::create(&self.path, |to| seen.write_to(to, &notes)) {
+            let metadata = key_rules(rules).note(Metadata::new().with_created(now_s()))?;
+            let metadata = metadata.with(KEYS_FROM, rules.part.to_string())?;
+            self.lock = match Lock::create(&self.path, |to| seen.write_to(to, &metadata)) {
                 Err(ReplaceError::Exists { path }) => return Err(Begun { path }.into()),
                 lock => Some(lock?),
             };
-            self.notes = Some(notes);
+            self.metadata = Some(metadata);
+            self.is_new = true;
+        }
+        Ok(())
+    }
+
+    /// Remove the file if this run made it and nothing came of it: where nothing was printed, there is
+    /// nothing to remember.
+    pub fn discard_new(&mut self) -> anyhow::Result<()> {
+        if let Some(lock) = self.lock.as_ref().filter(|_| self.is_new) {
+            let path = lock.path();
+            std::fs::remove_file(path)
+                .with_context(|| format!("cannot remove {}", path.display()))?;
+            self.is_new = false;
         }
         Ok(())
     }
 
     /// Replace the file by what is known now.
     pub fn save(&mut self, seen: &impl Seen) -> anyhow::Result<()> {
-        if let (Some(lock), Some(notes)) = (&mut self.lock, &self.notes) {
-            match seen.filter() {
-                Some(_) => lock.replace(|to| seen.write_to(to, notes))?,
+        self.is_new = false;
+        if let (Some(lock), Some(metadata)) = (&mut self.lock, &self.metadata) {
+            let over = match seen.filter() {
+                Some(_) => Overwrite::Filters,
                 // What is there was read as an exact state, under the lock that is still held.
-                None => lock.replace_foreign(|to| seen.write_to(to, notes))?,
-            }
+                None => Overwrite::Anything,
+            };
+            lock.replace(over, |to| seen.write_to(to, metadata))?;
         }
         Ok(())
     }
@@ -123,7 +166,7 @@ impl fmt::Display for Begun {
 
 impl std::error::Error for Begun {}
 
-fn load_exact(path: &Path, lock: &Lock, budget: Budget) -> anyhow::Result<(ExactSet, Notes)> {
+fn load_exact(path: &Path, lock: &Lock, budget: Budget) -> anyhow::Result<(ExactSet, Metadata)> {
     let name = path.display();
     match ExactSet::read_from(lock.file(), budget) {
         Err(ExactError::Filter) => Err(refuse(

@@ -1,7 +1,7 @@
 //! What came by, and what the filter may have cost.
 
 use crate::globals::Globals;
-use crate::numbers::{bytes, grouped, rounded, spoken};
+use crate::numbers::{bytes, grouped, human_duration, percent, plural, rounded};
 use crate::print;
 use mayhap::Kind;
 use serde_json::json;
@@ -58,14 +58,14 @@ impl Summary {
     }
 
     fn text(&self) -> String {
-        let lines = counted(self.lines, "line");
+        let lines = plural(self.lines, "line");
         let passed = grouped(self.passed);
         let cost = if self.is_exact() {
             "exact".to_owned()
         } else {
-            format!("new lines taken for repeats: {} expected at most", few(self.lost()))
+            format!("new lines taken for repeats: {} expected at most", significant(self.lost()))
         };
-        format!("{lines}, {passed} new, {}; {cost}", counted(self.repeats(), "repeat"))
+        format!("{lines}, {passed} new, {}; {cost}", plural(self.repeats(), "repeat"))
     }
 
     fn table(&self) -> String {
@@ -79,8 +79,8 @@ impl Summary {
             row("repeats", format!("{:.2}%", 100.0 * share)),
             row("kept in", format!("{kind}, {}", bytes(self.bytes))),
             row("bits a new line", format!("{bits:.1}")),
-            row("rate now", format!("{:.2e}", self.rate)),
-            row("took", spoken(self.took)),
+            row("rate now", percent(self.rate)),
+            row("took", human_duration(self.took)),
             row("lines a second", rounded(speed as u64)),
         ])
         .trim_start_matches('\n')
@@ -103,13 +103,8 @@ impl Summary {
     }
 }
 
-/// A number of things: one of them is not several.
-fn counted(number: u64, what: &str) -> String {
-    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
-}
-
 /// A small number with the digits that matter: 3.5, 0.02, 1e-9.
-fn few(number: f64) -> String {
+fn significant(number: f64) -> String {
     match number {
         0.0 => "0".to_owned(),
         tiny if tiny < 0.01 => format!("{tiny:.0e}"),

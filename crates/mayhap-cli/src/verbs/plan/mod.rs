@@ -1,17 +1,28 @@
 //! `mayhap plan`.
 
-mod ask;
 mod show;
 
+use crate::create_args::{self, KindArg};
 use crate::exit::{Exit, Hint, refuse};
 use crate::globals::Globals;
-use crate::kind::{GENERATIONS, KindArg};
+use crate::manual;
 use crate::numbers;
 use crate::print;
-use ask::Ask;
 use clap::Args;
+use mayhap::sizing::Question;
+use mayhap::{Kind, KindSpec};
+use mayhap_store::DEFAULT_FPR;
 
-pub use ask::bound_bytes;
+const MANUAL: &str = "\
+EXAMPLES:
+  mayhap plan -n 10M -p 1%           how much memory do ten million keys take?
+  mayhap plan -n 10M --memory 8MiB   how often would it err in 8 MiB?
+  mayhap plan -p 0.1% --memory 1GB   how many keys fit into a gigabyte?
+  mayhap plan -n 1G --kind ribbon    draw another kind than the default
+
+EXIT STATUS:
+  0  there is a plan
+  2  an error: numbers that cannot be had, told on standard error";
 
 /// Keys, rate, memory: say two and learn the third, before anything is built.
 ///
@@ -19,44 +30,42 @@ pub use ask::bound_bytes;
 /// any structure needs; how the rate climbs with more keys than planned; and the commands that
 /// make the filter, here and in Redis. Where only one of keys and memory is given the rate is 1%.
 #[derive(Args)]
+#[command(after_long_help = manual::page(MANUAL, ""))]
 pub struct Plan {
     /// Distinct keys to come: 5000, 10M, 2G, 2e9
     #[arg(short = 'n', long, value_name = "KEYS", value_parser = numbers::count)]
     keys: Option<u64>,
 
-    /// How often a stranger may pass for a member: 1%, 0.01, 1/1000, 1e-6
-    #[arg(short = 'p', long, value_name = "RATE", value_parser = numbers::rate)]
-    rate: Option<f64>,
+    /// False-positive rate, e.g. 1% or 0.001
+    #[arg(short = 'p', long, alias = "rate", value_name = "RATE", value_parser = numbers::rate)]
+    fpr: Option<f64>,
 
     /// Memory to spend: 64MiB, 500MB, 2GB
     #[arg(long, value_name = "SIZE", value_parser = numbers::size)]
     memory: Option<u64>,
 
     /// The kind to draw and to build
-    #[arg(long, value_name = "KIND", default_value = "auto")]
+    #[arg(long, value_name = "KIND", default_value = "auto", value_parser = create_args::kind())]
     kind: KindArg,
 
     /// Parts that a windowed filter's window is cut into
-    #[arg(long, value_name = "N", default_value_t = GENERATIONS)]
+    #[arg(long, value_name = "N", default_value_t = KindSpec::GENERATIONS)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     generations: u32,
 }
 
-/// What is planned for where nobody says.
-const RATE: f64 = 0.01;
-
 impl Plan {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
-        let ask = match (self.keys, self.rate, self.memory) {
+        let ask = match (self.keys, self.fpr, self.memory) {
             (Some(_), Some(_), Some(_)) => {
                 return Err(refuse(
                     "keys, rate and memory were all given: any two decide the third",
                     "leave out -n, -p or --memory",
                 ));
             }
-            (Some(keys), None, Some(bytes)) => Ask::Rate { keys, bytes },
-            (Some(keys), rate, None) => Ask::Memory { keys, fpr: rate.unwrap_or(RATE) },
-            (None, rate, Some(bytes)) => Ask::Keys { fpr: rate.unwrap_or(RATE), bytes },
+            (Some(keys), None, Some(bytes)) => Question::Rate { keys, bytes },
+            (Some(keys), fpr, None) => Question::Memory { keys, fpr: fpr.unwrap_or(DEFAULT_FPR) },
+            (None, fpr, Some(bytes)) => Question::Keys { fpr: fpr.unwrap_or(DEFAULT_FPR), bytes },
             (None, ..) => {
                 return Err(refuse(
                     "nothing to plan: neither keys nor memory are given",
@@ -65,27 +74,27 @@ impl Plan {
                 ));
             }
         };
-        let chosen = match self.kind {
-            KindArg::Auto => KindArg::Blocked,
-            KindArg::Bitmap => {
+        let chosen = match self.kind.0 {
+            None => Kind::Blocked,
+            Some(Kind::Bitmap) => {
                 return Err(refuse(
                     "a bitmap cannot be planned: its size depends on how close the ids are",
                     "leave out --kind to see a bitmap of 32-bit ids beside the others",
                 ));
             }
-            KindArg::Cascade => {
+            Some(Kind::Cascade) => {
                 return Err(refuse(
                     "a cascade cannot be planned from one number of keys: it has two lists",
                     "at 1% it takes 8 bits for each key to include, and a little more the longer the other list is",
                 ));
             }
-            kind => kind,
+            Some(kind) => kind,
         };
-        let answers = ask.answers(self.generations);
+        let answers: Vec<_> = ask.compare(self.generations).collect();
         let plan = answers
             .iter()
-            .find(|answer| answer.kind == chosen)
-            .map_or(Err(mayhap::SpecError::Rate { got: ask.fpr() }), |answer| answer.plan)
+            .find(|(kind, _)| kind.kind() == chosen)
+            .map_or(Err(mayhap::SpecError::Rate { got: ask.bound().1 }), |(_, plan)| *plan)
             .hint("other numbers of keys (-n), rates (-p) or sizes (--memory) can be had")?;
         let page = show::Page { ask, chosen, plan, answers, generations: self.generations };
         if globals.json {
@@ -100,8 +109,8 @@ impl Plan {
 /// What so much memory can do for so many keys, in a table: for whoever asked for more of it than
 /// there is.
 pub fn table_for(keys: u64, bytes: u64) -> Option<String> {
-    let (ask, chosen) = (Ask::Rate { keys, bytes }, KindArg::Blocked);
-    let answers = ask.answers(GENERATIONS);
-    let plan = answers.iter().find(|answer| answer.kind == chosen)?.plan.ok()?;
-    Some(show::Page { ask, chosen, plan, answers, generations: GENERATIONS }.summary())
+    let (ask, chosen) = (Question::Rate { keys, bytes }, Kind::Blocked);
+    let answers: Vec<_> = ask.compare(KindSpec::GENERATIONS).collect();
+    let plan = answers.iter().find(|(kind, _)| kind.kind() == chosen)?.1.ok()?;
+    Some(show::Page { ask, chosen, plan, answers, generations: KindSpec::GENERATIONS }.summary())
 }

@@ -1,20 +1,37 @@
 //! A plan on the terminal, and as JSON.
 
-use super::ask::{Answer, Ask, bitmap_bytes, hash_set_bytes};
-use crate::kind::{Abilities, KindArg};
 use crate::numbers::{bytes, percent, plural, rate_flag, rounded, size_flag};
 use crate::print::{FAINT, GOOD, TITLE, bar, styled, table};
-use mayhap::sizing::{Layout, Plan, hash_floor};
+use mayhap::kind::Traits;
+use mayhap::sizing::{Plan, Question, bitmap_bytes, bound_bytes, collision_rate, hash_set_bytes};
+use mayhap::{Kind, KindSpec, SpecError};
 use serde_json::{Value, json};
 
 /// Everything there is to say.
 pub struct Page {
-    pub ask: Ask,
-    pub chosen: KindArg,
+    pub ask: Question,
+    pub chosen: Kind,
     /// The chosen kind's.
     pub plan: Plan,
-    pub answers: Vec<Answer>,
+    /// What every kind answers.
+    pub answers: Vec<(KindSpec, Result<Plan, SpecError>)>,
     pub generations: u32,
+}
+
+/// What a kind can do beside answering.
+#[derive(Clone, Copy)]
+struct Abilities {
+    grows: bool,
+    deletes: bool,
+    merges: bool,
+    exact: bool,
+}
+
+impl From<Kind> for Abilities {
+    fn from(kind: Kind) -> Abilities {
+        let Traits { grows, removes: deletes, merges, exact, .. } = kind.traits();
+        Abilities { grows, deletes, merges, exact }
+    }
 }
 
 /// One line of the table.
@@ -53,9 +70,9 @@ impl Page {
     /// The answer in a sentence and a table.
     pub fn summary(&self) -> String {
         let mut text = format!("{}\n\n{}", styled(TITLE, self.headline()), self.table());
-        for answer in &self.answers {
-            if let Err(why) = answer.plan {
-                text += &styled(FAINT, format!("no {}: {why}\n", answer.kind.name()));
+        for (kind, plan) in &self.answers {
+            if let Err(why) = plan {
+                text += &styled(FAINT, format!("no {}: {why}\n", kind.kind()));
             }
         }
         text += &styled(FAINT, LEGEND);
@@ -67,7 +84,7 @@ impl Page {
         let plan = &self.plan;
         let kind = self.chosen.name();
         match self.ask {
-            Ask::Memory { keys, fpr } => {
+            Question::Memory { keys, fpr } => {
                 let (size, bits) = (bytes(plan.bytes()), plan.bits_per_key());
                 format!(
                     "{} at {} {} {size}: {bits:.2} bits a key ({kind})",
@@ -76,10 +93,10 @@ impl Page {
                     if keys == 1 { "takes" } else { "take" },
                 )
             }
-            Ask::Rate { keys, bytes: room } => {
+            Question::Rate { keys, bytes: room } => {
                 let bits = room as f64 * 8.0 / keys as f64;
                 let (_, bound, _) = self.ask.bound();
-                let classic = Plan::for_memory(Layout::Classic, keys, room);
+                let classic = Plan::for_memory(KindSpec::Classic, keys, room);
                 let bloom = classic.map_or(1.0, |classic| classic.fpr());
                 format!(
                     "{} in {} {} {bits:.3} bits a key: a rate of {} with a Bloom filter, {} at best with anything",
@@ -90,7 +107,7 @@ impl Page {
                     percent(bound)
                 )
             }
-            Ask::Keys { fpr, bytes: room } => {
+            Question::Keys { fpr, bytes: room } => {
                 format!(
                     "{} at {} hold {} ({kind})",
                     bytes(room),
@@ -102,15 +119,15 @@ impl Page {
     }
 
     fn rows(&self) -> Vec<Row> {
-        let planned = self.answers.iter().filter_map(|answer| {
-            let plan = answer.plan.ok()?;
+        let planned = self.answers.iter().filter_map(|(kind, plan)| {
+            let plan = plan.ok()?;
             Some(Row {
-                name: answer.kind.name(),
+                name: kind.kind().name().to_owned(),
                 keys: plan.keys(),
                 fpr: plan.fpr(),
                 bytes: plan.bytes(),
                 cost: Some((plan.probes(), plan.lines())),
-                abilities: Some(answer.kind.into()),
+                abilities: Some(kind.kind().into()),
             })
         });
         let mut rows: Vec<Row> = planned.collect();
@@ -121,7 +138,7 @@ impl Page {
         rows.push(Row {
             name: "hash set".into(),
             keys,
-            fpr: hash_floor(keys),
+            fpr: collision_rate(keys),
             bytes: hash_set_bytes(keys),
             cost: Some((1, 2)),
             abilities: Some(Abilities { grows: true, deletes: true, merges: true, exact: false }),
@@ -132,7 +149,7 @@ impl Page {
             fpr: 0.0,
             bytes: bitmap_bytes(keys),
             cost: Some((1, 2)),
-            abilities: Some(KindArg::Bitmap.into()),
+            abilities: Some(Kind::Bitmap.into()),
         });
         rows
     }
@@ -173,17 +190,18 @@ impl Page {
 
     /// What the two numbers that were given would take to be had at 1%.
     fn what_else(&self) -> String {
-        let rate = super::RATE;
-        let (Ask::Rate { keys, bytes: room }, true) = (self.ask, self.plan.fpr() > rate) else {
+        let rate = mayhap_store::DEFAULT_FPR;
+        let (Question::Rate { keys, bytes: room }, true) = (self.ask, self.plan.fpr() > rate)
+        else {
             return String::new();
         };
-        let size = |layout| {
-            Plan::for_rate(layout, keys, rate).map_or("-".to_owned(), |plan| bytes(plan.bytes()))
+        let size = |kind| {
+            Plan::for_fpr(kind, keys, rate).map_or("-".to_owned(), |plan| bytes(plan.bytes()))
         };
-        let fits = |layout| {
-            Plan::for_keys(layout, rate, room).map_or("no".to_owned(), |plan| rounded(plan.keys()))
+        let fits = |kind| {
+            Plan::for_keys(kind, rate, room).map_or("no".to_owned(), |plan| rounded(plan.keys()))
         };
-        let [classic, blocked, fuse] = [Layout::Classic, Layout::Blocked, Layout::Fuse];
+        let [classic, blocked, fuse] = [KindSpec::Classic, KindSpec::Blocked, KindSpec::Fuse];
         let (rate, room) = (percent(rate), bytes(room));
         format!(
             "\n{rate} for {} keys takes {} (classic), {} (blocked), {} (fuse); at best {}\n\
@@ -192,7 +210,7 @@ impl Page {
             size(classic),
             size(blocked),
             size(fuse),
-            bytes(super::bound_bytes(keys, super::RATE)),
+            bytes(bound_bytes(keys, mayhap_store::DEFAULT_FPR)),
             fits(classic),
             fits(blocked),
             fits(fuse),
@@ -204,7 +222,7 @@ impl Page {
         QUARTERS.into_iter().map(move |quarters| {
             let keys = (u128::from(plan.keys()) * u128::from(quarters) / 4) as u64;
             // A window forgets what it has no room for, so past one it is as full as it gets.
-            let held = if chosen == KindArg::Windowed { keys.min(plan.keys()) } else { keys };
+            let held = if chosen == Kind::Windowed { keys.min(plan.keys()) } else { keys };
             (quarters as f64 / 4.0, keys, plan.fpr_at(held))
         })
     }
@@ -236,14 +254,16 @@ impl Page {
         let mut line = "mayhap build -o seen.mayhap".to_owned();
         // A window of keys is as many as it remembers.
         line += &match self.chosen {
-            KindArg::Windowed => format!(" --window {keys} --generations {}", self.generations),
+            Kind::Windowed => format!(" --window {keys} --generations {}", self.generations),
             _ => format!(" -n {keys}"),
         };
         line += &match self.ask {
-            Ask::Memory { fpr, .. } | Ask::Keys { fpr, .. } => format!(" -p {}", rate_flag(fpr)),
-            Ask::Rate { bytes, .. } => format!(" --memory {}", size_flag(bytes)),
+            Question::Memory { fpr, .. } | Question::Keys { fpr, .. } => {
+                format!(" -p {}", rate_flag(fpr))
+            }
+            Question::Rate { bytes, .. } => format!(" --memory {}", size_flag(bytes)),
         };
-        if self.chosen != KindArg::Blocked {
+        if self.chosen != Kind::Blocked {
             line += &format!(" --kind {}", self.chosen.name());
         }
         line + " -"
@@ -252,19 +272,19 @@ impl Page {
     /// The same keys at the same rate, for RedisBloom and its like.
     fn redis_line(&self) -> String {
         let fpr = match self.ask {
-            Ask::Memory { fpr, .. } | Ask::Keys { fpr, .. } => fpr,
-            Ask::Rate { .. } => (self.plan.fpr() * 1e6).ceil() / 1e6,
+            Question::Memory { fpr, .. } | Question::Keys { fpr, .. } => fpr,
+            Question::Rate { .. } => (self.plan.fpr() * 1e6).ceil() / 1e6,
         };
-        let scaling = if self.chosen == KindArg::Scalable { "EXPANSION 4" } else { "NONSCALING" };
+        let scaling = if self.chosen == Kind::Scalable { "EXPANSION 4" } else { "NONSCALING" };
         format!("BF.RESERVE seen {} {} {scaling}", rate_flag(fpr), self.plan.keys())
     }
 
     /// For programs.
     pub fn json(&self) -> Value {
         let rows: Vec<Value> = self.rows().iter().map(row_json).collect();
-        let refused = self.answers.iter().filter_map(|answer| {
-            let why = answer.plan.err()?;
-            Some(json!({"kind": answer.kind.name(), "why": why.to_string()}))
+        let refused = self.answers.iter().filter_map(|(kind, plan)| {
+            let why = plan.err()?;
+            Some(json!({"kind": kind.kind().name(), "why": why.to_string()}))
         });
         let loads =
             self.loads().map(|(load, keys, fpr)| json!({"load": load, "keys": keys, "rate": fpr}));

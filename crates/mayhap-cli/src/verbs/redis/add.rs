@@ -1,19 +1,19 @@
 //! `mayhap redis add URL KEY [INPUT…]`.
 
-use super::place::{Place, ShardsArg, WaitArg};
+use super::server_args::{ServerKey, ShardsArg, WaitArg};
 use crate::clock::now_s;
 use crate::exit::{Exit, Hint};
 use crate::globals::Globals;
-use crate::keys::{KeyArgs, note, reading};
-use crate::numbers::{self, plural, spoken};
+use crate::key_args::{KeyArgs, key_rules, reading};
+use crate::numbers::{self, human_duration, plural};
 use crate::progress::Progress;
 use crate::signals::stop_on_signal;
-use crate::{print, secret, usage};
+use crate::{print, usage};
 use clap::Args;
 use mayhap::Spec;
-use mayhap::format::Notes;
-use mayhap_redis::{Descriptor, FilterError, Filters, Held, Sharded};
-use mayhap_store::keys::{Collecting, KeyBytes, Rules, Tally, Task};
+use mayhap::format::Metadata;
+use mayhap_redis::{Descriptor, FilterError, Filters, KeyContent, Sharded};
+use mayhap_store::text::{CollectKeys, ExtractRules, KeyBuffer, Tally, Task};
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -27,15 +27,16 @@ use std::time::{Duration, Instant};
 #[derive(Args)]
 pub struct Add {
     #[command(flatten)]
-    place: Place,
+    place: ServerKey,
 
     /// If there is no such filter, make one with room for so many: 5000, 10M, 2G
     #[arg(short = 'n', long = "keys", value_name = "KEYS", value_parser = numbers::count)]
     capacity: Option<u64>,
 
-    /// How often a stranger may pass for a member in a filter that is made [default: 1%]
-    #[arg(short = 'p', long, value_name = "RATE", value_parser = numbers::rate, requires = "capacity")]
-    rate: Option<f64>,
+    /// False-positive rate of a filter that is made, e.g. 1% or 0.001 [default: 1%]
+    #[arg(short = 'p', long, alias = "rate", value_name = "RATE", value_parser = numbers::rate)]
+    #[arg(requires = "capacity")]
+    fpr: Option<f64>,
 
     #[command(flatten)]
     shards: ShardsArg,
@@ -60,8 +61,8 @@ impl Add {
         let filters = self.place.connect_to_write(&self.wait)?;
         let (list, rules) = self.open_or_make(&filters, globals)?;
         let reading = reading(inputs, &rules, globals).with_block_bytes(BLOCK_BYTES);
-        stop_on_signal(reading.watch());
-        let progress = Progress::of(reading.watch(), "add", false, globals);
+        stop_on_signal(reading.progress());
+        let progress = Progress::of(reading.progress(), "add", false, globals);
         let mut new = 0;
         let tally = reading.run(&Adding(&list), |batch| {
             if let Some(error) = batch.out.failed.take() {
@@ -72,7 +73,7 @@ impl Add {
         });
         drop(progress);
         let tally = tally?;
-        print::unparsed(tally, &rules, globals);
+        print::unparsable(tally, &rules, globals);
         self.say(&list, tally, new, start.elapsed(), globals)?;
         Ok(Exit::Yes)
     }
@@ -81,10 +82,10 @@ impl Add {
         &self,
         filters: &Arc<Filters>,
         globals: &Globals,
-    ) -> anyhow::Result<(Sharded, Rules)> {
+    ) -> anyhow::Result<(Sharded, ExtractRules)> {
         let end = Instant::now() + OTHERS_WITHIN;
-        while filters.look(self.place.key())? == Held::Nothing {
-            let rules = self.keys.rules()?;
+        while filters.key_content(self.place.key())? == KeyContent::Nothing {
+            let rules = self.keys.new_rules()?;
             match self.make(filters, &rules)? {
                 Ok(list) => return Ok((list, rules)),
                 // Somebody else makes it just now: add to theirs.
@@ -97,8 +98,8 @@ impl Add {
         }
         let list = self.place.open(filters, &self.shards, globals)?;
         let rules = match list.about() {
-            Some(about) => self.keys.rules_of(about.notes())?,
-            None => self.keys.rules()?,
+            Some(about) => self.keys.rules_of(about.metadata())?,
+            None => self.keys.new_rules()?,
         };
         Ok((list, rules))
     }
@@ -106,21 +107,21 @@ impl Add {
     fn make(
         &self,
         filters: &Arc<Filters>,
-        rules: &Rules,
+        rules: &ExtractRules,
     ) -> anyhow::Result<Result<Sharded, FilterError>> {
         let key = self.place.key();
         let Some(capacity) = self.capacity else {
             return Err(FilterError::Missing { key: self.place.name() })
                 .hint("say how many keys will come with -n to make it; is the name right?");
         };
-        let fpr = self.rate.unwrap_or(crate::verbs::RATE);
+        let fpr = self.fpr.unwrap_or(mayhap_store::DEFAULT_FPR);
         let Some(shards) = self.shards.shards else {
             let made = filters.reserve(key, capacity, fpr);
             return Ok(made.and_then(|()| Sharded::open(filters, key)));
         };
-        let spec = Spec::new(capacity, fpr)?.with_secret(secret::random()?);
-        let notes = note(Notes::new().with_created(now_s()), rules)?;
-        let about = Descriptor::new(spec, shards, notes)?;
+        let spec = Spec::new(capacity, fpr)?.with_secret(mayhap_store::secret_file::random()?);
+        let metadata = key_rules(rules).note(Metadata::new().with_created(now_s()))?;
+        let about = Descriptor::new(spec, shards, metadata)?;
         Ok(Sharded::create(filters, key, about, false))
     }
 
@@ -136,7 +137,7 @@ impl Add {
         if globals.json {
             let seconds = took.as_secs_f64();
             return print::json(&json!({
-                "key": name, "lines": lines, "unparsed": tally.unparsed,
+                "key": name, "lines": lines, "unparsed": tally.unparsable,
                 "missing": tally.missing, "new": new,
                 "shards": shards, "seconds": seconds,
             }));
@@ -147,7 +148,7 @@ impl Add {
                 "added to {name}: {}, {}, {shards}{}",
                 plural(lines, "line"),
                 plural(new, "new key"),
-                spoken(took)
+                human_duration(took)
             ));
         }
         Ok(())
@@ -160,7 +161,7 @@ struct Adding<'a>(&'a Sharded);
 /// What became of a block.
 #[derive(Default)]
 struct Added {
-    keys: KeyBytes,
+    keys: KeyBuffer,
     new: u64,
     failed: Option<FilterError>,
 }
@@ -169,11 +170,11 @@ impl Task for Adding<'_> {
     type Out = Added;
 
     fn begin(&self, out: &mut Added) {
-        Collecting.begin(&mut out.keys);
+        CollectKeys.begin(&mut out.keys);
     }
 
     fn key(&self, out: &mut Added, key: &[u8]) {
-        Collecting.key(&mut out.keys, key);
+        CollectKeys.key(&mut out.keys, key);
     }
 
     fn end(&self, out: &mut Added) {

@@ -1,16 +1,17 @@
 //! `mayhap redis check URL KEY [INPUT…]`.
 
-use super::place::{Place, ShardsArg};
-use crate::ask::{Asked, Asking};
-use crate::clock::now_ms;
+use super::server_args::ServerFilter;
+use super::server_args::{ServerKey, ShardsArg};
 use crate::exit::Exit;
 use crate::files::Files;
 use crate::globals::Globals;
-use crate::keys::{KeyArgs, reading};
+use crate::key_args::{KeyArgs, reading};
 use crate::lines::{LineArgs, Printer, Unreadable, allow_list};
 use crate::progress::Progress;
 use crate::{print, usage};
 use clap::Args;
+use mayhap_store::clock::now_ms;
+use mayhap_store::{Lookup, Query};
 use std::path::PathBuf;
 
 /// Print the lines that may be in a filter on a server; the others are certainly not in.
@@ -20,7 +21,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct Check {
     #[command(flatten)]
-    place: Place,
+    place: ServerKey,
 
     #[command(flatten)]
     lines: LineArgs,
@@ -44,21 +45,22 @@ impl Check {
         let filters = self.place.connect()?;
         let list = self.place.open(&filters, &self.shards, globals)?;
         let rules = match list.about() {
-            Some(about) => self.keys.rules_of(about.notes())?,
-            None => self.keys.rules()?,
+            Some(about) => self.keys.rules_of(about.metadata())?,
+            None => self.keys.new_rules()?,
         };
         let except = self.except.as_ref();
         let except = except.map(|list| allow_list(list, &rules, &inputs)).transpose()?;
-        let asking = Asking::new([Asked::Server(&list)], except.as_ref(), now_ms());
+        let server = ServerFilter(&list);
+        let query = Query::new([&server as &dyn Lookup], except.as_ref(), now_ms());
         let unreadable = Unreadable::default();
         let reading = unreadable.pass_over(reading(inputs, &rules, globals));
-        let progress = Progress::of(reading.watch(), "check", true, globals);
+        let progress = Progress::of(reading.progress(), "check", true, globals);
         let names = vec![self.place.name()];
-        let mut printer = Printer::new(&self.lines, false, &asking, names, &reading, globals);
-        let tally = reading.run(&asking, |batch| printer.take(batch))?;
+        let mut printer = Printer::new(&self.lines, false, &query, names, &reading, globals);
+        let tally = reading.run(&query, |batch| printer.take(batch))?;
         drop(progress);
         printer.finish()?;
-        print::unparsed(tally, &rules, globals);
+        print::unparsable(tally, &rules, globals);
         Ok(unreadable.exit(printer.matched > 0, globals))
     }
 }

@@ -1,9 +1,9 @@
 //! `mayhap redis delete URL KEY`, `mayhap redis delete --orphans URL [KEY]`.
 
-use super::place::{Place, ShardsArg};
+use super::server_args::{ServerKey, ShardsArg};
 use crate::exit::Exit;
 use crate::globals::Globals;
-use crate::numbers::{self, grouped, spoken};
+use crate::numbers::{self, grouped, human_duration};
 use crate::print;
 use clap::Args;
 use mayhap_redis::Orphan;
@@ -48,7 +48,7 @@ impl Delete {
         if self.orphans {
             return self.delete_orphans(globals);
         }
-        let place = Place::new(self.url, self.key.unwrap_or_default());
+        let place = ServerKey::new(self.url, self.key.unwrap_or_default());
         let filters = place.connect()?;
         let keys = place.open(&filters, &self.shards, globals)?.delete()?;
         let name = place.name();
@@ -62,7 +62,7 @@ impl Delete {
 
     fn delete_orphans(self, globals: &Globals) -> anyhow::Result<Exit> {
         let name = self.key.as_ref().map(|key| key.as_encoded_bytes());
-        let place = Place::new(self.url, self.key.clone().unwrap_or_else(|| "*".into()));
+        let place = ServerKey::new(self.url, self.key.clone().unwrap_or_else(|| "*".into()));
         let filters = place.connect()?;
         let orphans = filters.orphans(name, self.older_than)?;
         let deleted = if self.dry_run { 0 } else { filters.delete_orphans(&orphans)? };
@@ -77,7 +77,7 @@ impl Delete {
         if !globals.quiet {
             let oldest = orphans.iter().map(Orphan::age).max();
             let oldest =
-                oldest.map_or(String::new(), |age| format!(", the oldest {}", spoken(age)));
+                oldest.map_or(String::new(), |age| format!(", the oldest {}", human_duration(age)));
             let what = if self.dry_run { "would delete" } else { "deleted" };
             let count = if self.dry_run { orphans.len() as u64 } else { deleted };
             print::say(format_args!("{what} orphans: {}{oldest}", counted(count)));

@@ -1,21 +1,21 @@
 //! `mayhap redis info URL KEY`.
 
-use super::place::{Place, ShardsArg};
+use super::server_args::{ServerKey, ShardsArg};
 use crate::clock::date;
 use crate::exit::Exit;
 use crate::globals::Globals;
-use crate::keys::{is_reserved, key_type};
-use crate::numbers::{bytes, grouped, percent};
+use crate::numbers::{bytes, grouped, percent, plural};
 use crate::print::{self, TITLE, bar, styled};
 use clap::Args;
 use mayhap_redis::{Descriptor, Info as Facts, Sharded};
+use mayhap_store::key_rules::{is_reserved, key_type_of};
 use serde_json::{Map, Value, json};
 
 /// Show what a filter on a server is, how full, and how often it errs now.
 #[derive(Args)]
 pub struct Info {
     #[command(flatten)]
-    place: Place,
+    place: ServerKey,
 
     #[command(flatten)]
     shards: ShardsArg,
@@ -28,7 +28,7 @@ impl Info {
         let filters = self.place.connect()?;
         let list = self.place.open(&filters, &self.shards, globals)?;
         let facts = list.info()?;
-        let make = filters.make().name();
+        let make = filters.server_module().name();
         if globals.json {
             print::json(&self.json(&list, &facts, make))?;
         } else {
@@ -52,7 +52,7 @@ impl Info {
             let count = list.keys().len();
             line(
                 "shards",
-                format!("{count}, the fullest is {key}: {} keys, {used} used", grouped(*items)),
+                format!("{count}, the fullest is {key}: {}, {used} used", plural(*items, "key")),
             );
         }
         let nodes = facts.nodes.iter().map(|(node, count)| format!("{node} ({count})"));
@@ -77,15 +77,15 @@ impl Info {
             let identity = if about.has_identity() { "in every shard" } else { "none" };
             line("identity", identity.to_owned());
         }
-        if let Some(notes) = list.about().map(Descriptor::notes) {
-            let normaliser =
-                if notes.normaliser().is_empty() { "none" } else { notes.normaliser() };
-            line("normaliser", normaliser.to_owned());
-            line("key type", key_type(notes).to_owned());
-            if notes.created() > 0 {
-                line("created", date(notes.created()));
+        if let Some(metadata) = list.about().map(Descriptor::metadata) {
+            let normalizer =
+                if metadata.normalizer().is_empty() { "none" } else { metadata.normalizer() };
+            line("normaliser", normalizer.to_owned());
+            line("key type", key_type_of(metadata).to_owned());
+            if metadata.created() > 0 {
+                line("created", date(metadata.created()));
             }
-            for (name, value) in notes.pairs().filter(|(name, _)| !is_reserved(name)) {
+            for (name, value) in metadata.pairs().filter(|(name, _)| !is_reserved(name)) {
                 line("meta", format!("{name}={value}"));
             }
         }
@@ -114,16 +114,17 @@ impl Info {
             "fill": facts.fill,
             "module": make,
         });
-        if let Some(notes) = list.about().map(Descriptor::notes) {
-            let meta: Map<String, Value> = notes
+        if let Some(metadata) = list.about().map(Descriptor::metadata) {
+            let meta: Map<String, Value> = metadata
                 .pairs()
                 .filter(|(name, _)| !is_reserved(name))
                 .map(|(name, value)| (name.to_owned(), value.into()))
                 .collect();
             value["normaliser"] =
-                if notes.normaliser().is_empty() { "none" } else { notes.normaliser() }.into();
-            value["key_type"] = key_type(notes).into();
-            value["created"] = notes.created().into();
+                if metadata.normalizer().is_empty() { "none" } else { metadata.normalizer() }
+                    .into();
+            value["key_type"] = key_type_of(metadata).into();
+            value["created"] = metadata.created().into();
             value["meta"] = meta.into();
         }
         value

@@ -1,23 +1,21 @@
 //! `mayhap redis load URL KEY FILE`.
 
-use super::place::{Place, ShardsArg, WaitArg};
+use super::server_args::{ServerKey, ShardsArg, WaitArg};
 use crate::exit::{Exit, refuse};
-use crate::filter_file::FilterFile;
-use crate::foreign::{FormatArg, FormatArgs};
+use crate::filter_args::{FormatArg, KeyFile};
 use crate::globals::Globals;
-use crate::keys::key_type;
-use crate::numbers::{bytes, grouped, spoken};
+use crate::numbers::{bytes, human_duration, plural};
 use crate::print;
 use crate::progress::Progress;
-use crate::secret::KeyFile;
 use anyhow::Context;
 use clap::Args;
-use mayhap::format::Notes;
+use mayhap::format::Metadata;
 use mayhap::{AnyFilter, Kind};
 use mayhap_foreign::Format;
 use mayhap_foreign::redisbloom::Chain;
 use mayhap_redis::Sharded;
-use mayhap_store::map::{self, Check, Mapped};
+use mayhap_store::key_rules::{key_type_of, normalizer_of};
+use mayhap_store::{Filter, OpenOptions};
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,7 +36,7 @@ use std::time::{Duration, Instant};
 #[derive(Args)]
 pub struct Load {
     #[command(flatten)]
-    place: Place,
+    place: ServerKey,
 
     /// The filter's file, as `mayhap build` writes it
     #[arg(value_name = "FILE", value_parser = crate::paths::file())]
@@ -71,70 +69,70 @@ struct Loaded {
 impl Load {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let start = Instant::now();
-        let mapped = map::bytes(&self.file)?;
+        let options = OpenOptions { format: self.format.format, ..self.key_file.options() };
+        let file = Filter::open(&self.file, &options)?;
         let moved = Arc::new(AtomicU64::new(0));
-        let total = mapped.as_ref().len() as u64;
-        let loaded = match FormatArgs::from(self.format).format_of(&self.file, &mapped)? {
-            None => self.native(mapped, &moved, total, globals)?,
-            Some(Format::Redisbloom) => self.redisbloom(&mapped, &moved, total, globals)?,
-            Some(Format::Mayhap) => {
-                return Err(refuse(
-                    format!("{}: another program's filter in a file of ours", self.file.display()),
-                    "if it is RedisBloom's, `mayhap convert --to redisbloom` takes it out",
-                ));
-            }
-            Some(format) => {
-                return Err(refuse(
-                    format!("{}: servers hold no {format} filters", self.file.display()),
-                    "`mayhap convert --to redisbloom` makes one they hold, if it is a relative; else build it anew from its keys",
-                ));
-            }
+        let loaded = match file.native() {
+            Some(filter) => self.native(&file, filter, &moved, globals)?,
+            None => self.redisbloom(&file, &moved, globals)?,
         };
         self.say(&loaded, moved.load(Relaxed), start.elapsed(), globals)?;
         Ok(Exit::Yes)
     }
 
-    fn native(
+    fn native<B: AsRef<[u8]> + Sync>(
         &self,
-        mapped: Mapped,
+        file: &Filter,
+        filter: &AnyFilter<B>,
         moved: &Arc<AtomicU64>,
-        total: u64,
         globals: &Globals,
     ) -> anyhow::Result<Loaded> {
-        let file = FilterFile::open(&self.file, &self.key_file, Check::Everything)?;
-        self.check_shards(&file.filter)?;
+        self.check_shards(filter)?;
         let filters = self.place.connect_to_transfer(Some(&self.wait))?;
-        let _progress = Progress::of_bytes(moved, Some(total), "load", globals);
+        let bytes = file.file_bytes();
+        let _progress = Progress::of_bytes(moved, Some(bytes.len() as u64), "load", globals);
         let count = |bytes| _ = moved.fetch_add(bytes, Relaxed);
         let (key, over) = (self.place.key(), self.force);
-        let shards = if let AnyFilter::Sharded(filter) = &file.filter {
-            let notes = file.header.notes.clone();
-            let loaded = Sharded::load(&filters, key, filter, notes, over, &count);
+        let shards = if let AnyFilter::Sharded(filter) = filter {
+            let metadata = file.metadata().clone();
+            let loaded = Sharded::load(&filters, key, filter, metadata, over, &count);
             self.place.hint_if_taken(loaded, true)?.keys().len()
         } else {
-            let secret = file.filter.scheme().and_then(|scheme| scheme.secret());
-            let loaded = filters.load_file(key, mapped.as_ref(), secret, over, &count);
+            let secret = filter.scheme().and_then(|scheme| scheme.secret());
+            let loaded = filters.load_file(key, bytes, secret, over, &count);
             self.place.hint_if_taken(loaded, true)?;
-            warn_of_notes(&file.header.notes, globals);
+            warn_of_notes(file.metadata(), globals);
             1
         };
-        Ok(Loaded { kind: file.header.kind.name(), keys: file.header.keys, shards })
+        Ok(Loaded { kind: file.name(), keys: filter.keys(), shards })
     }
 
     fn redisbloom(
         &self,
-        mapped: &Mapped,
+        file: &Filter,
         moved: &Arc<AtomicU64>,
-        total: u64,
         globals: &Globals,
     ) -> anyhow::Result<Loaded> {
-        let chain =
-            Chain::open(mapped.as_ref()).with_context(|| self.file.display().to_string())?;
+        let name = self.file.display();
+        if file.is_wrapped() {
+            return Err(refuse(
+                format!("{name}: another program's filter, wrapped in a Mayhap file"),
+                "if it is RedisBloom's, `mayhap convert --to redisbloom` takes it out",
+            ));
+        }
+        if file.format() != Format::Redisbloom {
+            return Err(refuse(
+                format!("{name}: servers hold no {} filters", file.format()),
+                "`mayhap convert --to redisbloom` makes one they hold, if it is a relative; else build it anew from its keys",
+            ));
+        }
+        let bytes = file.file_bytes();
+        let chain = Chain::open(bytes).with_context(|| name.to_string())?;
         if let Some(shards) = self.shards.shards.filter(|shards| *shards > 1) {
             return Err(self.one_piece("RedisBloom", shards));
         }
         let filters = self.place.connect_to_transfer(Some(&self.wait))?;
-        let _progress = Progress::of_bytes(moved, Some(total), "load", globals);
+        let _progress = Progress::of_bytes(moved, Some(bytes.len() as u64), "load", globals);
         let count = |bytes| _ = moved.fetch_add(bytes, Relaxed);
         let loaded = filters.load_chain(self.place.key(), &chain, self.force, &count);
         self.place.hint_if_taken(loaded, true)?;
@@ -147,9 +145,9 @@ impl Load {
             (Some(need), AnyFilter::Sharded(filter)) if filter.shards().len() != need as usize => {
                 Err(refuse(
                     format!(
-                        "{}: it is in {} shards, not {need}",
+                        "{}: it is in {}, not {need}",
                         self.file.display(),
-                        filter.shards().len()
+                        plural(filter.shards().len() as u64, "shard")
                     ),
                     format!("leave out --shards, or build it anew with --shards {need}"),
                 ))
@@ -189,10 +187,10 @@ impl Load {
         if !globals.quiet {
             let shards = if *shards > 1 { format!(" in {shards} shards") } else { String::new() };
             print::say(format_args!(
-                "loaded {name}: {} keys, {kind}{shards}, {}, {}",
-                grouped(*keys),
+                "loaded {name}: {}, {kind}{shards}, {}, {}",
+                plural(*keys, "key"),
                 bytes(sent),
-                spoken(took)
+                human_duration(took)
             ));
         }
         Ok(())
@@ -200,11 +198,11 @@ impl Load {
 }
 
 /// A filter under one key keeps no notes on a server.
-fn warn_of_notes(notes: &Notes, globals: &Globals) {
-    let (normaliser, key_type) = (notes.normaliser(), key_type(notes));
+fn warn_of_notes(metadata: &Metadata, globals: &Globals) {
+    let (normalizer, key_type) = (normalizer_of(metadata), key_type_of(metadata));
     let mut flags = String::new();
-    if !matches!(normaliser, "" | "none") {
-        flags += &format!(" --normalize {normaliser}");
+    if normalizer != "none" {
+        flags += &format!(" --normalize {normalizer}");
     }
     if key_type != "bytes" {
         flags += &match key_type {

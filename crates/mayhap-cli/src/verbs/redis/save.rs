@@ -1,20 +1,23 @@
 //! `mayhap redis save URL KEY FILE`.
 
-use super::place::{Place, ShardsArg};
+use super::server_args::{ServerKey, ShardsArg};
 use crate::exit::{Exit, refuse};
+use crate::filter_args::KeyFile;
 use crate::globals::Globals;
-use crate::numbers::{bytes, grouped, spoken};
+use crate::numbers::{bytes, human_duration, plural};
 use crate::print;
 use crate::progress::Progress;
-use crate::secret::KeyFile;
 use anyhow::Context;
 use clap::Args;
-use mayhap::format::{Section, read_header};
+use mayhap::format::Section;
 use mayhap::{AnyFilter, Blocked, Secret, Sharded as Pieces};
 use mayhap_foreign::redisbloom::Chain;
-use mayhap_redis::{Descriptor, FilterError, Saved, Sharded};
-use mayhap_store::map::{self, Check, MapError, Mapped};
-use mayhap_store::replace::{self, Over};
+use mayhap_foreign::{Bytes, Format};
+use mayhap_redis::{Descriptor, FilterError, SavedFormat, Sharded};
+use mayhap_store::map::{self, Mapped};
+use mayhap_store::replace::{self, Overwrite};
+use mayhap_store::secret_file::SecretSource;
+use mayhap_store::{Filter, OpenOptions};
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -31,7 +34,7 @@ use std::time::{Duration, Instant};
 #[derive(Args)]
 pub struct Save {
     #[command(flatten)]
-    place: Place,
+    place: ServerKey,
 
     /// Where the file goes
     #[arg(value_name = "FILE", value_parser = crate::paths::file())]
@@ -51,7 +54,7 @@ pub struct Save {
 impl Save {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let start = Instant::now();
-        let over = if self.force { Over::Anything } else { Over::Filters };
+        let over = if self.force { Overwrite::Anything } else { Overwrite::Filters };
         replace::check(&self.file, over)?;
         let filters = self.place.connect_to_transfer(None)?;
         let list = self.place.open(&filters, &self.shards, globals)?;
@@ -77,17 +80,17 @@ impl Save {
         &self,
         list: &Sharded,
         parts: &Path,
-        over: Over,
+        over: Overwrite,
         moved: &AtomicU64,
     ) -> anyhow::Result<(&'static str, u64)> {
         let path = parts.join("0");
         let saved = fetch(list, 0, &path, moved)?;
         let mapped = map::bytes(&path)?;
         let (kind, keys) = match saved {
-            Saved::Mayhap { secret } => {
+            SavedFormat::Mayhap { secret } => {
                 let opened = self.opened(mapped.clone(), secret, 0)?;
                 self.keep(secret)?;
-                (opened.0.kind().name(), opened.1)
+                (opened.kind().name(), opened.keys())
             }
             _ => {
                 let chain = Chain::open(mapped.as_ref()).with_context(|| self.place.name())?;
@@ -104,19 +107,19 @@ impl Save {
         list: &Sharded,
         about: &Descriptor,
         parts: &Path,
-        over: Over,
+        over: Overwrite,
         moved: &AtomicU64,
     ) -> anyhow::Result<(&'static str, u64)> {
-        let mut pieces: Vec<Blocked<Section<Mapped>>> = Vec::new();
+        let mut pieces: Vec<Blocked<Section<Bytes>>> = Vec::new();
         for shard in 0..about.shards() {
             let path = parts.join(shard.to_string());
-            let Saved::Mayhap { secret } = fetch(list, shard, &path, moved)? else {
+            let SavedFormat::Mayhap { secret } = fetch(list, shard, &path, moved)? else {
                 return Err(refuse(
                     format!("{}: its shards are filters of RedisBloom's", self.place.name()),
                     "they cannot be put into one file: save them one by one, by their keys",
                 ));
             };
-            match self.opened(map::bytes(&path)?, secret, shard)?.0 {
+            match self.opened(map::bytes(&path)?, secret, shard)? {
                 AnyFilter::Blocked(piece) => pieces.push(piece),
                 other => return Err(self.unlike(&format!("shard {shard} is {}", other.kind()))),
             }
@@ -124,22 +127,25 @@ impl Save {
         let filter = Pieces::from_parts(about.spec(), pieces);
         let filter = filter.ok_or_else(|| self.unlike("they differ in shape or in secret"))?;
         self.keep(about.spec().scheme().secret())?;
-        replace::file(&self.file, over, |to| filter.write_to(to, about.notes()))?;
+        replace::file(&self.file, over, |to| filter.write_to(to, about.metadata()))?;
         Ok(("sharded", filter.keys()))
     }
 
-    /// A file that came, every byte of it checked.
+    /// A file that came, every byte of it verified.
     fn opened(
         &self,
         mapped: Mapped,
         secret: Option<Secret>,
         shard: u32,
-    ) -> anyhow::Result<(AnyFilter<Section<Mapped>>, u64)> {
-        let format = |error| MapError::Format { path: self.place.name().into(), error };
-        let keys = read_header(mapped.as_ref()).map_err(format)?.keys;
-        let opened = map::open_mapped(mapped, secret, Check::Everything);
-        let opened = opened.map_err(format).with_context(|| format!("shard {shard}"))?;
-        Ok((opened.filter, keys))
+    ) -> anyhow::Result<AnyFilter<Section<Bytes>>> {
+        let options = OpenOptions {
+            format: Some(Format::Mayhap),
+            secret: secret.map_or(SecretSource::Beside, SecretSource::Value),
+            ..OpenOptions::default()
+        };
+        let opened = Filter::from_mapped(self.place.name().as_ref(), mapped, &options);
+        let opened = opened.with_context(|| format!("shard {shard}"))?;
+        opened.native().cloned().context("a server saves Mayhap's own kinds")
     }
 
     fn unlike(&self, why: &str) -> anyhow::Error {
@@ -150,7 +156,10 @@ impl Save {
     }
 
     fn keep(&self, secret: Option<Secret>) -> anyhow::Result<()> {
-        secret.map_or(Ok(()), |secret| self.key_file.keep(&self.file, secret))
+        if let Some(secret) = secret {
+            self.key_file.source().store(&self.file, secret)?;
+        }
+        Ok(())
     }
 
     fn say(
@@ -171,10 +180,10 @@ impl Save {
             }));
         }
         if !globals.quiet {
-            let (keys, size, took) = (grouped(keys), bytes(size), spoken(took));
+            let (keys, size, took) = (plural(keys, "key"), bytes(size), human_duration(took));
             let shards = if shards > 1 { format!(" in {shards} shards") } else { String::new() };
             print::say(format_args!(
-                "saved {name} as {path}: {keys} keys, {kind}{shards}, {size}, {took}"
+                "saved {name} as {path}: {keys}, {kind}{shards}, {size}, {took}"
             ));
         }
         Ok(())
@@ -182,7 +191,12 @@ impl Save {
 }
 
 /// One key into a file.
-fn fetch(list: &Sharded, shard: u32, path: &Path, moved: &AtomicU64) -> anyhow::Result<Saved> {
+fn fetch(
+    list: &Sharded,
+    shard: u32,
+    path: &Path,
+    moved: &AtomicU64,
+) -> anyhow::Result<SavedFormat> {
     let why = || format!("writing {}", path.display());
     let mut file = BufWriter::new(File::create_new(path).with_context(why)?);
     let count = |bytes| _ = moved.fetch_add(bytes, Relaxed);

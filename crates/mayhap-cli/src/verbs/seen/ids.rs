@@ -10,7 +10,8 @@ use std::io::{IsTerminal, Read};
 pub struct IdArgs {
     /// Whose list
     pub owner: OsString,
-    /// The ids; without any they are read from standard input, one a line
+    /// The ids; without any they are read from standard input, one per line. A line ends with a
+    /// newline or with CRLF
     #[arg(value_name = "ID")]
     pub ids: Vec<OsString>,
 }
@@ -43,13 +44,14 @@ pub fn all(given: &[OsString]) -> anyhow::Result<Option<Vec<Vec<u8>>>> {
     Ok(Some(lines(&text)))
 }
 
-/// The last line needs no newline.
+/// The last line needs no newline, and a CR before one is part of the line's end.
 fn lines(text: &[u8]) -> Vec<Vec<u8>> {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     if text.is_empty() {
         return vec![];
     }
-    text.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
+    let lines = text.split(|byte| *byte == b'\n');
+    lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line).to_vec()).collect()
 }
 
 #[cfg(test)]
@@ -57,9 +59,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_split_at_newlines_only() {
+    fn lines_end_with_a_newline_or_crlf() {
         assert_eq!(lines(b""), Vec::<Vec<u8>>::new());
         assert_eq!(lines(b"\n"), Vec::<Vec<u8>>::new());
-        assert_eq!(lines(b"a\r\n\nb\xff"), [&b"a\r"[..], b"", b"b\xff"]);
+        assert_eq!(lines(b"a\r\n\nb\xff"), [&b"a"[..], b"", b"b\xff"]);
+        assert_eq!(lines(b"a\rb\r\r\nc\r"), [&b"a\rb\r"[..], b"c"]);
     }
 }

@@ -1,7 +1,7 @@
 //! `mayhap seen …`: what has each user already seen?
 
 mod bulk;
-mod carry;
+mod export;
 mod ids;
 mod policy;
 mod show;
@@ -9,6 +9,7 @@ mod store;
 
 use crate::exit::Exit;
 use crate::globals::Globals;
+use crate::manual;
 use crate::numbers;
 use crate::{print, usage};
 use clap::{Args, Subcommand};
@@ -21,35 +22,156 @@ use std::path::PathBuf;
 use std::time::Duration;
 use store::{Access, Lists, StoreArgs};
 
+const MANUAL: &str = "\
+EXAMPLES:
+  export MAYHAP_SEEN_STORE=seen.redb
+  mayhap seen mark alice a b c
+  printf 'a\\nd\\n' | mayhap seen unseen alice   # prints d
+
+EXIT STATUS:
+  0    yes, or done
+  1    no
+  2    an error, told on standard error
+  130  interrupted by a signal";
+
 /// Seen lists: record what was shown to whom, and filter what was not.
 ///
 /// A list belongs to an owner (a user) and takes 9 KB for 5000 ids, 180 bytes for 20. "Unseen" is
 /// certain; an unseen id is taken for seen at most as often as the policy's rate. A store is made by
 /// the first `mark` and remembers its policy.
 #[derive(Args)]
+#[command(after_long_help = manual::seen_page(MANUAL))]
 pub struct Seen {
     #[command(subcommand)]
     what: What,
 }
 
+const MARK: &str = "\
+EXAMPLES:
+  mayhap seen mark --store seen.redb alice a b c
+  mayhap seen mark --store redis://localhost --owners-from shown.tsv
+
+EXIT STATUS:
+  0    marked
+  2    an error, told on standard error
+  130  interrupted by a signal";
+
+const UNSEEN: &str = "\
+EXAMPLES:
+  mayhap seen unseen --store seen.redb alice < candidates.txt
+
+EXIT STATUS:
+  0    some ids are unseen, and printed
+  1    none is
+  2    an error, told on standard error
+  130  interrupted by a signal";
+
+const MARK_UNSEEN: &str = "\
+EXAMPLES:
+  mayhap seen mark-unseen --store seen.redb alice < candidates.txt
+
+EXIT STATUS:
+  0    some ids were unseen, and printed
+  1    none was
+  2    an error, told on standard error
+  130  interrupted by a signal";
+
+const OFFER: &str = "\
+EXAMPLES:
+  mayhap seen offer --for 10m --store seen.redb alice < candidates.txt
+
+EXIT STATUS:
+  0    some ids are unseen, and printed
+  1    none is
+  2    an error, told on standard error
+  130  interrupted by a signal";
+
+const CONFIRM: &str = "\
+EXAMPLES:
+  mayhap seen confirm --store seen.redb alice a b
+
+EXIT STATUS:
+  0    marked
+  2    an error, told on standard error
+  130  interrupted by a signal";
+
+const EXPLAIN: &str = "\
+EXAMPLES:
+  mayhap seen explain --store seen.redb alice a
+
+EXIT STATUS:
+  0    it is hidden, and why is printed
+  1    it is not
+  2    an error, told on standard error
+  130  interrupted by a signal";
+
+const FORGET: &str = "\
+EXAMPLES:
+  mayhap seen forget --store seen.redb alice
+
+EXIT STATUS:
+  0    forgotten
+  1    there was nothing to forget
+  2    an error, told on standard error
+  130  interrupted by a signal";
+
+const EXPORT: &str = "\
+EXAMPLES:
+  mayhap seen export --store seen.redb > lists.jsonl
+
+EXIT STATUS:
+  0    some lists were printed
+  1    there are none
+  2    an error, told on standard error
+  130  interrupted by a signal";
+
+const IMPORT: &str = "\
+EXAMPLES:
+  mayhap seen import --store redis://localhost lists.jsonl
+
+EXIT STATUS:
+  0    imported
+  2    an error, told on standard error
+  130  interrupted by a signal";
+
+const STATS: &str = "\
+EXAMPLES:
+  mayhap seen stats --store seen.redb alice
+
+EXIT STATUS:
+  0    shown
+  1    the owner has no list
+  2    an error, told on standard error
+  130  interrupted by a signal";
+
 #[derive(Subcommand)]
 enum What {
+    #[command(after_long_help = manual::seen_page(MARK))]
     Mark(Mark),
     /// Print the ids that the owner has not seen, in order
     ///
     /// Exit: 0 if there are some, 1 if none, 2 for trouble.
+    #[command(after_long_help = manual::seen_page(UNSEEN))]
     Unseen(Ask),
     /// Print the unseen ids and mark them, in one step: each id goes to one caller only
     ///
     /// Exit: 0 if there are some, 1 if none, 2 for trouble.
+    #[command(after_long_help = manual::seen_page(MARK_UNSEEN))]
     MarkUnseen(Ask),
+    #[command(after_long_help = manual::seen_page(OFFER))]
     Offer(Offer),
     /// Mark ids that were offered and really shown; it is never too late
+    #[command(after_long_help = manual::seen_page(CONFIRM))]
     Confirm(Mark),
+    #[command(after_long_help = manual::seen_page(EXPLAIN))]
     Explain(Explain),
+    #[command(after_long_help = manual::seen_page(FORGET))]
     Forget(Forget),
+    #[command(after_long_help = manual::seen_page(EXPORT))]
     Export(Export),
+    #[command(after_long_help = manual::seen_page(IMPORT))]
     Import(Import),
+    #[command(after_long_help = manual::seen_page(STATS))]
     Stats(Stats),
     Policy(policy::PolicyVerb),
 }
@@ -86,7 +208,7 @@ struct Offer {
     store: StoreArgs,
     /// How long they count as seen unless confirmed
     #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = numbers::duration)]
-    lasting: Duration,
+    ttl: Duration,
     #[command(flatten)]
     ids: IdArgs,
 }
@@ -155,9 +277,9 @@ impl Seen {
                 let access = Access::Create;
                 ask.run(globals, |lists, owner, ids| Ok(lists.mark_unseen(owner, ids)?), access)
             }
-            What::Offer(Offer { store, lasting, ids }) => {
+            What::Offer(Offer { store, ttl, ids }) => {
                 // Rounded up: an offer never ends early.
-                let seconds = lasting.as_secs() + u64::from(lasting.subsec_nanos() > 0);
+                let seconds = ttl.as_secs() + u64::from(ttl.subsec_nanos() > 0);
                 let offer = |lists: &Lists,
                              owner: &[u8],
                              ids: &'_ [Vec<u8>]|
@@ -171,10 +293,10 @@ impl Seen {
                 Ok(Exit::of(store.open(Access::Change)?.forget(&bytes(&owner))?))
             }
             What::Export(Export { store, owner }) => {
-                carry::export(&store.open(Access::Read)?, owner, globals)
+                export::export(&store.open(Access::Read)?, owner, globals)
             }
             What::Import(Import { store, file }) => {
-                carry::import(&store.open(Access::Create)?, &file, globals)
+                export::import(&store.open(Access::Create)?, &file, globals)
             }
             What::Stats(stats) => stats.run(globals),
             What::Policy(policy) => policy.run(globals),

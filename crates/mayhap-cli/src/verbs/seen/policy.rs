@@ -3,10 +3,20 @@
 use super::store::{Access, StoreArgs};
 use crate::exit::Exit;
 use crate::globals::Globals;
+use crate::manual;
 use crate::print;
 use clap::Args;
 use mayhap_seen::{Policy, PolicyFields};
 use serde_json::{Map, Value, json};
+
+const MANUAL: &str = "\
+EXAMPLES:
+  mayhap seen policy --store seen.redb
+  mayhap seen policy --store seen.redb ids=2000 idle=30d
+
+EXIT STATUS:
+  0  printed, or changed
+  2  an error, told on standard error";
 
 /// Print the policy of a store, or change some of its fields for all who use it
 ///
@@ -14,9 +24,7 @@ use serde_json::{Map, Value, json};
 /// rules from their next mark or question on, and one with more slices than they allow loses two for
 /// each new one. Programs that have the lists open on a server learn of a change within a minute.
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  mayhap seen policy --store seen.redb\n  mayhap seen policy --store seen.redb ids=2000 idle=30d"
-)]
+#[command(after_long_help = manual::seen_page(MANUAL))]
 pub struct PolicyVerb {
     #[command(flatten)]
     store: StoreArgs,

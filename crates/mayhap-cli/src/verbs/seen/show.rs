@@ -16,8 +16,8 @@ pub fn explanation(why: &Explanation, globals: &Globals) -> anyhow::Result<Exit>
             json!({"seen": true, "offered_until": until}),
             format!("offered, not yet confirmed; it comes back at {}\n", date(until)),
         ),
-        Explanation::Seen { slice, since, before, chance } => {
-            let value = json!({"seen": true, "slice": slice, "since": since, "before": before, "chance": chance});
+        Explanation::Seen { slice, since, before, false_positive_rate } => {
+            let value = json!({"seen": true, "slice": slice, "since": since, "before": before, "chance": false_positive_rate});
             let place = if slice == 0 {
                 "the newest slice".to_owned()
             } else {
@@ -29,7 +29,8 @@ pub fn explanation(why: &Explanation, globals: &Globals) -> anyhow::Result<Exit>
                 }
                 _ => ", and this layout keeps no times".to_owned(),
             };
-            let odds = if chance > 0.0 { 1.0 / chance } else { f64::INFINITY };
+            let odds =
+                if false_positive_rate > 0.0 { 1.0 / false_positive_rate } else { f64::INFINITY };
             let odds = if odds < 1e15 {
                 format!("1 in {}", grouped(odds as u64))
             } else {
@@ -56,10 +57,12 @@ pub fn list(stats: Option<ListStats>, globals: &Globals) -> anyhow::Result<Exit>
         }
         return Ok(Exit::No);
     };
-    let ListStats { ids, slices, offered, bytes: size, chance, oldest, expires, .. } = stats;
+    let ListStats {
+        ids, slices, offered, bytes: size, false_positive_rate, oldest, expires, ..
+    } = stats;
     if globals.json {
         print::json(&json!({
-            "ids": ids, "slices": slices, "offered": offered, "bytes": size, "chance": chance,
+            "ids": ids, "slices": slices, "offered": offered, "bytes": size, "chance": false_positive_rate,
             "oldest": oldest, "expires": expires,
         }))?;
     } else {
@@ -69,7 +72,7 @@ pub fn list(stats: Option<ListStats>, globals: &Globals) -> anyhow::Result<Exit>
             grouped(ids),
             grouped(offered),
             bytes(size),
-            percent(chance),
+            percent(false_positive_rate),
             when(oldest),
             when(expires),
         ))?;
@@ -112,19 +115,19 @@ pub fn store(stats: &StoreStats, policy: &Policy, globals: &Globals) -> anyhow::
         &format!("{lists} cannot be read and counted above only as missing"),
         Some("`mayhap seen export` names them, and `mayhap seen forget` removes one"),
     );
-    Ok(Exit::Trouble)
+    Ok(Exit::Error)
 }
 
 /// Keys that are no lists, which may be meant to be there.
 pub fn passed_over(foreign: u64, globals: &Globals) {
     if foreign > 0 && !globals.quiet {
         let keys = if foreign == 1 {
-            "1 key is".to_owned()
+            "1 key is not a seen list and was".to_owned()
         } else {
-            format!("{} keys are", grouped(foreign))
+            format!("{} keys are not seen lists and were", grouped(foreign))
         };
         print::warning(
-            &format!("{keys} not seen lists and passed over"),
+            &format!("{keys} passed over"),
             Some("a prefix of their own (prefix=… in the store's URL) keeps lists apart"),
         );
     }

@@ -2,21 +2,22 @@
 
 use super::Bitmap;
 use crate::Key;
-use crate::filter::each::{Change, MergeWith, Read, Reason};
-use crate::filter::{Kind, MergeError, Moment};
+use crate::filter::each::{Change, Create, MergeWith, Read, Reason};
+use crate::filter::{Kind, KindSpec, MergeError, Moment};
 use crate::format::fields::single_array;
-use crate::format::{Array, Codec, FormatError, Header, MAX_KEYS, Outline};
+use crate::format::{Array, Codec, FileLayout, FormatError, Header, MAX_KEYS};
 use crate::hash::Hash;
-use crate::kernel::Mover;
+use crate::kernel::Relocate;
 use crate::scheme::{Native, SchemeId};
+use crate::spec::{Spec, SpecError};
 use std::borrow::Cow;
 
 impl<B: AsRef<[u8]>> Codec<B> for Bitmap {
-    fn layout(&self) -> Outline<'_> {
-        Outline {
+    fn layout(&self) -> FileLayout<'_> {
+        FileLayout {
             kind: Kind::Bitmap,
             scheme: SchemeId::EXACT,
-            fingerprint: 0,
+            seed_or_key_check: 0,
             scheme_data: &[],
             capacity: 0,
             fpr: 0.0,
@@ -29,7 +30,7 @@ impl<B: AsRef<[u8]>> Codec<B> for Bitmap {
     fn read(header: &Header, _: Native, arrays: Vec<B>) -> Result<Self, FormatError> {
         let ([], section) = single_array(header, arrays)?;
         // Nothing is asked for and nothing hashed, so there is one way to spell these.
-        if (header.capacity, header.fpr.to_bits(), header.fingerprint) != (0, 0, 0) {
+        if (header.capacity, header.fpr.to_bits(), header.seed_or_key_check) != (0, 0, 0) {
             return Err(FormatError::field("capacity, rate or seed", "not 0", "0 in an exact set"));
         }
         let ids = Bitmap::from_bytes(section.as_ref()).ok_or_else(|| {
@@ -66,7 +67,7 @@ impl Read for Bitmap {
         (0, 0.0)
     }
 
-    fn keys(&self) -> u64 {
+    fn keys(&self, _: Moment) -> u64 {
         self.keys()
     }
 
@@ -74,16 +75,26 @@ impl Read for Bitmap {
         self.bytes()
     }
 
-    fn fill(&self) -> f64 {
+    fn fill(&self, _: Moment) -> f64 {
         self.fill()
     }
 
-    fn estimate(&self) -> u64 {
+    fn estimate(&self, _: Moment) -> u64 {
         self.estimate()
     }
 
-    fn fpr_now(&self) -> f64 {
+    fn fpr_now(&self, _: Moment) -> f64 {
         self.fpr_now()
+    }
+}
+
+impl Create for Bitmap {
+    fn create(_: &KindSpec, _: Spec, _: Option<u64>) -> Result<Self, SpecError> {
+        Ok(Bitmap::new())
+    }
+
+    fn from_hashes(kind: &KindSpec, _: Spec, _: &mut [Hash]) -> Result<Self, SpecError> {
+        Err(SpecError::Kind { kind: kind.kind(), what: NO_HASH })
     }
 }
 
@@ -93,6 +104,10 @@ impl Change for Bitmap {
     }
 
     fn insert_batch(&mut self, _: &[Hash], _: Moment) -> Result<u64, Reason> {
+        Err(NO_HASH)
+    }
+
+    fn insert_batch_new(&mut self, _: &[Hash], _: Moment, _: &mut Vec<bool>) -> Result<(), Reason> {
         Err(NO_HASH)
     }
 
@@ -106,7 +121,7 @@ impl Change for Bitmap {
     }
 
     /// Its many small pieces belong to another crate, which cannot relocate them.
-    fn move_arrays(&mut self, _: &mut Mover<'_>) {}
+    fn relocate(&mut self, _: &mut Relocate<'_>) {}
 }
 
 impl MergeWith<Bitmap> for Bitmap {

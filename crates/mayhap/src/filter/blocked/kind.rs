@@ -2,17 +2,18 @@
 
 use super::Blocked;
 use crate::filter::Kind;
-use crate::filter::each::{NO_REMOVAL, change_by_name, merge_by_name, read_by_name};
-use crate::format::fields::{array, header_spec, outline, single_array, target_of, u32_param};
-use crate::format::{Codec, FormatError, Header, Outline};
+use crate::filter::each::{NO_REMOVAL, change_by_name, create_empty, merge_by_name, read_by_name};
+use crate::filter::stats::LayerStats;
+use crate::format::fields::{array, header_spec, layout, single_array, target_of, u32_param};
+use crate::format::{Codec, FileLayout, FormatError, Header};
 use crate::scheme::Native;
 use crate::sizing::BlockedShape;
 use crate::spec::Spec;
 
 impl<B: AsRef<[u8]>> Codec<B> for Blocked<B> {
-    fn layout(&self) -> Outline<'_> {
+    fn layout(&self) -> FileLayout<'_> {
         let array = array(line_params(self.shape()), self.as_bytes());
-        outline(Kind::Blocked, target_of(self.spec()), self.scheme(), self.keys(), array)
+        layout(Kind::Blocked, target_of(self.spec()), self.scheme(), self.keys(), array)
     }
 
     fn read(header: &Header, scheme: Native, arrays: Vec<B>) -> Result<Self, FormatError> {
@@ -22,7 +23,15 @@ impl<B: AsRef<[u8]>> Codec<B> for Blocked<B> {
 }
 
 read_by_name!([B: AsRef<[u8]>] Blocked<B>, filter => scheme: filter.scheme(),
-    target: target_of(filter.spec()), bytes: filter.as_bytes().len() as u64);
+    target: target_of(filter.spec()), bytes: filter.as_bytes().len() as u64;
+    fn layers(&self) -> Option<Vec<LayerStats>> {
+        Some(vec![LayerStats::of_blocked(self)])
+    }
+);
+create_empty!(Blocked, _kind, spec, bits => match bits {
+    Some(bits) => Blocked::with_shape(spec, BlockedShape::for_bits(spec.capacity(), bits)),
+    None => Blocked::new(spec),
+});
 change_by_name!(Blocked, _filter, _key => remove: Err(NO_REMOVAL));
 merge_by_name!(Blocked, Blocked<C>);
 
@@ -39,8 +48,8 @@ pub(crate) fn lines<T: AsRef<[u8]>>(
 ) -> Result<Blocked<T>, FormatError> {
     let shape = BlockedShape {
         lines,
-        lines_per_key: u32_param("lines a key", lines_per_key)?,
-        probes_per_line: u32_param("probes a line", probes_per_line)?,
+        lines_per_key: u32_param("lines per key", lines_per_key)?,
+        probes_per_line: u32_param("probes per line", probes_per_line)?,
     };
     // A line count past 2⁵⁵ would wrap or saturate into one that fits.
     let whole = lines.checked_mul(64) == Some(section.as_ref().len() as u64);

@@ -7,13 +7,14 @@ use crate::filter::fuse::build::{BIN_BITS, shards_within};
 use crate::filter::fuse::exact::Exact;
 use crate::filter::{Blocked, Fuse};
 use crate::hash::Hash;
-use crate::scheme::Scheme;
+use crate::scheme::{Native, Scheme};
 use crate::sizing::{CascadeShape, FirstShape};
 use crate::spec::{Spec, SpecError};
 
 /// The list that counts for a key in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Prefer {
+#[non_exhaustive]
+pub enum OnConflict {
     /// Such keys are included.
     Include,
     /// Such keys are excluded.
@@ -23,33 +24,33 @@ pub enum Prefer {
 /// How a [`Cascade`] is made, where there is a choice: layers of fingerprints, no list preferred,
 /// and no limit to memory unless you say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Making {
+pub struct CascadeOptions {
     blocked: bool,
-    prefer: Option<Prefer>,
+    on_conflict: Option<OnConflict>,
     max_hashes: usize,
 }
 
-impl Default for Making {
-    fn default() -> Making {
-        Making { blocked: false, prefer: None, max_hashes: usize::MAX }
+impl Default for CascadeOptions {
+    fn default() -> CascadeOptions {
+        CascadeOptions { blocked: false, on_conflict: None, max_hashes: usize::MAX }
     }
 }
 
-impl Making {
+impl CascadeOptions {
     /// The first layer of cache lines rather than fingerprints: larger, and faster to ask.
-    pub fn with_blocked(self) -> Making {
-        Making { blocked: true, ..self }
+    pub fn with_blocked(self) -> CascadeOptions {
+        CascadeOptions { blocked: true, ..self }
     }
 
     /// Let one list decide about keys in both.
-    pub fn with_prefer(self, prefer: Prefer) -> Making {
-        Making { prefer: Some(prefer), ..self }
+    pub fn with_on_conflict(self, on_conflict: OnConflict) -> CascadeOptions {
+        CascadeOptions { on_conflict: Some(on_conflict), ..self }
     }
 
     /// Hold about so many hashes of the lists at a time, 8 bytes each, and go through the lists
     /// more often instead.
-    pub fn with_max_hashes(self, max_hashes: usize) -> Making {
-        Making { max_hashes, ..self }
+    pub fn with_max_hashes(self, max_hashes: usize) -> CascadeOptions {
+        CascadeOptions { max_hashes, ..self }
     }
 
     fn shape(&self, included: u64, excluded: u64, spec: Spec) -> Result<CascadeShape, SpecError> {
@@ -61,36 +62,102 @@ impl Making {
     }
 }
 
+/// Bytes of the keys with these hashes, which rise, as they come in the list.
+fn names_of<K: Key>(
+    hashes: &[Hash],
+    keys: impl Iterator<Item = K>,
+    scheme: Native,
+) -> Vec<Vec<u8>> {
+    let mut names: Vec<Vec<u8>> = Vec::new();
+    for key in keys {
+        if hashes.binary_search(&scheme.hash(&key)).is_ok() {
+            let name = key.key_bytes().as_ref().to_vec();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+            // All of the first few conflicts, or enough to see what is wrong.
+            if names.len() >= hashes.len().min(MAX_NAMES) {
+                break;
+            }
+        }
+    }
+    names
+}
+
+/// The most keys that an error names.
+const MAX_NAMES: usize = 10;
+
 impl Cascade {
-    /// A filter of these two lists; equal keys count once, and none may be in both. The hashes
-    /// are held in memory, 8 bytes each: where that is too much see [`build`](Cascade::build).
+    /// A filter of these two lists at a false-positive rate of `fpr` for keys of neither; equal keys
+    /// count once, and none may be in both. The hashes are held in memory, 8 bytes each: where that is
+    /// too much see [`build`](Cascade::build). Lists are given by reference (`&list`) or are cheap to
+    /// clone: where a key is in both, they are gone through again to name it.
+    ///
+    /// ```
+    /// # use mayhap::Cascade;
+    /// let filter = Cascade::from_keys(0.01, ["mallory", "trudy"], ["ada", "bob"])?;
+    /// assert!(filter.contains("mallory") && !filter.contains("ada"));
+    ///
+    /// let error = Cascade::from_keys(0.01, ["mallory", "ada"], ["ada", "bob"]).unwrap_err();
+    /// assert!(error.to_string().starts_with("1 key is in both lists (\"ada\"):"));
+    /// # Ok::<(), mayhap::cascade::CascadeError>(())
+    /// ```
     pub fn from_keys<K: Key, L: Key>(
+        fpr: f64,
+        include: impl IntoIterator<Item = K> + Clone,
+        exclude: impl IntoIterator<Item = L> + Clone,
+    ) -> Result<Cascade, CascadeError> {
+        let included = include.clone().into_iter().count() as u64;
+        let spec = Spec::new(included, fpr)?;
+        Cascade::with_options(spec, CascadeOptions::default(), include, exclude)
+    }
+
+    /// As [`from_keys`](Cascade::from_keys), with the rate, the seed or the secret of a [`Spec`] (its
+    /// capacity is not looked at, since the keys are here), and options.
+    ///
+    /// ```
+    /// # use mayhap::{Cascade, Spec};
+    /// # use mayhap::cascade::{CascadeOptions, OnConflict};
+    /// let options = CascadeOptions::default().with_on_conflict(OnConflict::Exclude);
+    /// let spec = Spec::new(0, 0.01)?.with_seed(7);
+    /// let filter = Cascade::with_options(spec, options, ["mallory", "ada"], ["ada", "bob"])?;
+    /// assert!(filter.contains("mallory") && !filter.contains("ada"));
+    /// # Ok::<(), mayhap::cascade::CascadeError>(())
+    /// ```
+    pub fn with_options<K: Key, L: Key>(
         spec: Spec,
-        include: impl IntoIterator<Item = K>,
-        exclude: impl IntoIterator<Item = L>,
+        options: CascadeOptions,
+        include: impl IntoIterator<Item = K> + Clone,
+        exclude: impl IntoIterator<Item = L> + Clone,
     ) -> Result<Cascade, CascadeError> {
         let scheme = spec.scheme();
-        let include = include.into_iter().map(|key| scheme.hash(key)).collect();
-        let exclude = exclude.into_iter().map(|key| scheme.hash(key)).collect();
-        Cascade::from_hashes(spec, Making::default(), include, exclude)
+        let included = include.clone().into_iter().map(|key| scheme.hash(key)).collect();
+        let excluded = exclude.into_iter().map(|key| scheme.hash(key)).collect();
+        Cascade::from_hashes(spec, options, included, excluded).map_err(|error| match error {
+            CascadeError::InBoth { keys, first, .. } => {
+                let names = names_of(&first, include.into_iter(), scheme);
+                CascadeError::InBoth { keys, first, names }
+            }
+            other => other,
+        })
     }
 
     /// A filter of two lists of hashed keys, made as you like.
     pub fn from_hashes(
         spec: Spec,
-        making: Making,
+        options: CascadeOptions,
         include: Vec<Hash>,
         exclude: Vec<Hash>,
     ) -> Result<Cascade, CascadeError> {
         let (mut include, mut exclude) = (List::of(include), List::of(exclude));
-        Cascade::assemble(spec, making, &mut include, &mut exclude)
+        Cascade::assemble(spec, options, &mut include, &mut exclude)
     }
 
     /// A filter of lists for whose hashes there is too little memory.
     ///
     /// `include` and `exclude` each go through their list and give its hashes (as
     /// [`Spec::scheme`] makes them), a batch at a time, to the function they are called with.
-    /// Where [`with_max_hashes`](Making::with_max_hashes) is enough each is called once.
+    /// Where [`with_max_hashes`](CascadeOptions::with_max_hashes) is enough each is called once.
     /// Otherwise they are called again: for the first layer, for what it lets pass, and then once
     /// for every part of the second layer for which the hashes can be held. That needs
     /// 8 bytes · (included + passing keys) / parts; at least one part, of 1 to 2 million keys.
@@ -100,12 +167,14 @@ impl Cascade {
     /// to its end is for the caller to notice.
     ///
     /// ```
-    /// # use mayhap::{Cascade, Hash, Making, Scheme, Spec};
+    /// # use mayhap::cascade::CascadeOptions;
+    /// # use mayhap::scheme::Scheme;
+    /// # use mayhap::{Cascade, Hash, Spec};
     /// let spec = Spec::new(1_000, 0.01)?;
     /// let scheme = spec.scheme();
     /// let hashed = |ids: std::ops::Range<u64>| ids.map(|id| scheme.hash(id)).collect::<Vec<Hash>>();
-    /// let making = Making::default().with_max_hashes(100);
-    /// let filter = Cascade::build(spec, making, |all| all(&hashed(0..1000)), |all| {
+    /// let options = CascadeOptions::default().with_max_hashes(100);
+    /// let filter = Cascade::build(spec, options, |all| all(&hashed(0..1000)), |all| {
     ///     (1..50).for_each(|batch| all(&hashed(1000 * batch..1000 * (batch + 1))));
     /// })?;
     /// assert!((0..1000u64).all(|id| filter.contains(id)));
@@ -114,35 +183,40 @@ impl Cascade {
     /// ```
     pub fn build(
         spec: Spec,
-        making: Making,
+        options: CascadeOptions,
         include: impl FnMut(&mut (dyn FnMut(&[Hash]) + Send)),
         exclude: impl FnMut(&mut (dyn FnMut(&[Hash]) + Send)),
     ) -> Result<Cascade, CascadeError> {
-        let half = making.max_hashes / 2;
+        let half = options.max_hashes / 2;
         let mut include = List::count(Box::new(include), half)?;
         let mut exclude = List::count(Box::new(exclude), half)?;
-        Cascade::assemble(spec, making, &mut include, &mut exclude)
+        Cascade::assemble(spec, options, &mut include, &mut exclude)
     }
 
     fn assemble(
         spec: Spec,
-        making: Making,
+        options: CascadeOptions,
         include: &mut List<'_>,
         exclude: &mut List<'_>,
     ) -> Result<Cascade, CascadeError> {
-        let shape = making.shape(include.keys(), exclude.keys(), spec)?;
-        let first = first_layer(spec, shape, include, making.max_hashes)?;
-        let room = making.max_hashes.saturating_sub(include.held());
-        exclude.let_pass(&first, room)?;
+        let shape = options.shape(include.keys(), exclude.keys(), spec)?;
+        let first = first_layer(spec, shape, include, options.max_hashes)?;
+        let room = options.max_hashes.saturating_sub(include.held());
+        exclude.admit(&first, room)?;
 
         let exact = Exact::new(spec, include.keys().saturating_add(exclude.keys()))?;
-        let (shards, excluded) = (exact.shards(), exclude.came());
+        let (shards, excluded) = (exact.shards(), exclude.received());
         let counts = Counts { excluded, ..Counts::default() };
-        let mut second = Second { exact, prefer: making.prefer, counts, in_both: Vec::new() };
+        let mut second = ExactLayerBuilder {
+            exact,
+            on_conflict: options.on_conflict,
+            counts,
+            in_both: Vec::new(),
+        };
         let mut bins = vec![0; 1 << BIN_BITS];
         include.add_bins(&mut bins);
         exclude.add_bins(&mut bins);
-        let room = making.max_hashes.saturating_sub(include.held() + exclude.held());
+        let room = options.max_hashes.saturating_sub(include.held() + exclude.held());
         let mut next = 0;
         while next < shards {
             let (until, most) = shards_within(&bins, shards, next, room as u64);
@@ -177,12 +251,12 @@ fn first_layer(
                 }
                 return Ok(FirstLayer::Fuse(fuse));
             }
-            let mut trouble = Ok(());
+            let mut result = Ok(());
             let fuse = Fuse::build_of_width(spec, shape.width, max_hashes, |keep| {
                 let again = include.again(|hashes| hashes.iter().for_each(|hash| keep(*hash)));
-                trouble = trouble.and(again);
+                result = result.and(again);
             });
-            trouble.and(fuse.map(FirstLayer::Fuse))
+            result.and(fuse.map(FirstLayer::Fuse))
         }
         FirstShape::Blocked(shape) => {
             let mut lines = Blocked::with_shape(spec, shape)?;
@@ -200,15 +274,15 @@ fn first_layer(
 const NAMED: usize = 1000;
 
 /// The second layer half built.
-struct Second {
+struct ExactLayerBuilder {
     exact: Exact,
-    prefer: Option<Prefer>,
+    on_conflict: Option<OnConflict>,
     counts: Counts,
     /// The first few in both lists.
     in_both: Vec<Hash>,
 }
 
-impl Second {
+impl ExactLayerBuilder {
     /// The next shard, of sorted hashes.
     fn shard(&mut self, included: &[Hash], excluded: &[Hash]) -> Result<(), CascadeError> {
         let both = common(included, excluded);
@@ -218,11 +292,11 @@ impl Second {
         let not_both = |list: &[Hash]| -> Vec<Hash> {
             list.iter().filter(|hash| both.binary_search(hash).is_err()).copied().collect()
         };
-        match self.prefer {
+        match self.on_conflict {
             // Nothing will come of it; the rest is gone through to count.
             None if self.counts.in_both > 0 => Ok(()),
             _ if both.is_empty() => self.place(included, excluded),
-            Some(Prefer::Exclude) => self.place(&not_both(included), excluded),
+            Some(OnConflict::Exclude) => self.place(&not_both(included), excluded),
             _ => self.place(included, &not_both(excluded)),
         }
     }
@@ -239,8 +313,12 @@ impl Second {
     }
 
     fn finish(self) -> Result<(Fuse, Counts), CascadeError> {
-        if self.prefer.is_none() && self.counts.in_both > 0 {
-            return Err(CascadeError::InBoth { keys: self.counts.in_both, first: self.in_both });
+        if self.on_conflict.is_none() && self.counts.in_both > 0 {
+            return Err(CascadeError::InBoth {
+                keys: self.counts.in_both,
+                first: self.in_both,
+                names: Vec::new(),
+            });
         }
         Ok((self.exact.finish()?, self.counts))
     }

@@ -1,15 +1,15 @@
 //! `Cascade` among the kinds: its file (an array for each layer that is there, and for the stash),
 //! and what `AnyFilter` asks of it.
 
-use super::{Cascade, Counts, FirstLayer, Stash};
+use super::{Cascade, CascadeError, CascadeOptions, Counts, FirstLayer, Stash};
 use crate::filter::blocked::kind::{line_params, lines};
-use crate::filter::each::{MergeWith, Reason, read_by_name, refuse_changes};
-use crate::filter::{Fuse, Kind};
+use crate::filter::each::{Create, MergeWith, Reason, read_by_name, unsupported_changes};
+use crate::filter::{Fuse, Kind, KindSpec};
 use crate::format::fields::{counted, header_spec, params, target_of, u32_param};
-use crate::format::{Array, Codec, FormatError, Header, MAX_KEYS, Outline};
+use crate::format::{Array, Codec, FileLayout, FormatError, Header, MAX_KEYS};
 use crate::hash::Hash;
 use crate::scheme::{Native, Scheme};
-use crate::spec::Spec;
+use crate::spec::{Spec, SpecError};
 use std::borrow::Cow;
 
 const TWO_LISTS: Reason =
@@ -17,7 +17,27 @@ const TWO_LISTS: Reason =
 
 read_by_name!([B: AsRef<[u8]>] Cascade<B>, filter => scheme: filter.scheme(),
     target: target_of(filter.spec()), bytes: filter.bytes());
-refuse_changes!(Cascade, TWO_LISTS);
+unsupported_changes!(Cascade, TWO_LISTS);
+
+impl Create for Cascade {
+    fn create(kind: &KindSpec, _: Spec, _: Option<u64>) -> Result<Self, SpecError> {
+        Err(SpecError::Kind { kind: kind.kind(), what: TWO_LISTS })
+    }
+
+    /// With nothing to exclude.
+    fn from_hashes(kind: &KindSpec, spec: Spec, hashes: &mut [Hash]) -> Result<Self, SpecError> {
+        let options = match *kind {
+            KindSpec::Cascade(options) => options,
+            _ => CascadeOptions::default(),
+        };
+        let built = Cascade::from_hashes(spec, options, hashes.to_vec(), Vec::new());
+        built.map_err(|error| match error {
+            CascadeError::Spec(error) => error,
+            // Cannot be: the other list is empty.
+            _ => SpecError::Kind { kind: Kind::Cascade, what: TWO_LISTS },
+        })
+    }
+}
 impl<C> MergeWith<Cascade<C>> for Cascade {}
 
 /// The first layer, as the file's parameters name it: by the number of its kind.
@@ -26,7 +46,7 @@ const BLOCKED: u64 = Kind::Blocked.id() as u64;
 const FUSE: u64 = Kind::Fuse.id() as u64;
 
 impl<B: AsRef<[u8]>> Codec<B> for Cascade<B> {
-    fn layout(&self) -> Outline<'_> {
+    fn layout(&self) -> FileLayout<'_> {
         let (capacity, fpr) = target_of(self.spec());
         let Counts { included, excluded, in_both } = self.counts();
         let (first, layer) = match self.first() {
@@ -41,10 +61,10 @@ impl<B: AsRef<[u8]>> Codec<B> for Cascade<B> {
         let stash = self.stash();
         let stash = (!stash.is_empty()).then(|| stash_array(stash));
         let exact = fuse_array(self.exact());
-        Outline {
+        FileLayout {
             kind: Kind::Cascade,
             scheme: self.scheme().id(),
-            fingerprint: self.scheme().fingerprint(),
+            seed_or_key_check: self.scheme().seed_or_key_check(),
             scheme_data: &[],
             capacity,
             fpr,
@@ -60,8 +80,8 @@ impl<B: AsRef<[u8]>> Codec<B> for Cascade<B> {
             return Err(FormatError::field("keys of a list", "too many", "at most 2^56"));
         }
         let spec = header_spec(header, scheme)?;
-        let leaves = header.leaves.iter().map(|leaf| leaf.params.as_slice());
-        let mut arrays = leaves.zip(sections);
+        let arrays = header.arrays.iter().map(|entry| entry.params.as_slice());
+        let mut arrays = arrays.zip(sections);
         let first = match first {
             NONE => FirstLayer::None,
             FUSE => FirstLayer::Fuse(fuse(spec, next(&mut arrays)?)?),
@@ -79,7 +99,7 @@ impl<B: AsRef<[u8]>> Codec<B> for Cascade<B> {
         if arrays.next().is_some() {
             return Err(FormatError::field(
                 "leaves",
-                header.leaves.len(),
+                header.arrays.len(),
                 "two layers and a stash",
             ));
         }

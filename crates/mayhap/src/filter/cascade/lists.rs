@@ -37,7 +37,7 @@ impl<'a> List<'a> {
     pub fn of(mut hashes: Vec<Hash>) -> List<'static> {
         let mut tally = PassDigest::default();
         hashes.iter().for_each(|hash| tally.count(*hash));
-        tidy(&mut hashes);
+        sort_dedup(&mut hashes);
         List {
             pass: Box::new(|_| ()),
             tally: Some(tally),
@@ -49,7 +49,7 @@ impl<'a> List<'a> {
     }
 
     /// Hashes of the list as it came.
-    pub fn came(&self) -> u64 {
+    pub fn received(&self) -> u64 {
         self.tally.map_or(0, |tally| tally.hashes)
     }
 
@@ -89,7 +89,7 @@ impl<'a> List<'a> {
 
     /// From now on only those count that the filter lets pass; they are held if `most` are
     /// enough.
-    pub fn let_pass(&mut self, first: &FirstLayer, most: usize) -> Result<(), SpecError> {
+    pub fn admit(&mut self, first: &FirstLayer, most: usize) -> Result<(), SpecError> {
         let Some(held) = &mut self.held else { return self.take(most, Some(first)) };
         let (mut kept, mut chunk, mut answers) = (0, Vec::new(), Vec::new());
         for begin in (0..held.len()).step_by(CHUNK) {
@@ -107,7 +107,8 @@ impl<'a> List<'a> {
     /// Count those that the filter, if there is one, lets pass, and hold them if `most` are
     /// enough.
     fn take(&mut self, most: usize, first: Option<&FirstLayer>) -> Result<(), SpecError> {
-        let mut kept = Kept { hashes: Vec::new(), most, over: Over::Drop, refused: false };
+        let mut kept =
+            HashBuffer { hashes: Vec::new(), most, over: Overflow::Drop, refused: false };
         let mut bins = vec![0; 1 << BIN_BITS];
         let (mut count, mut passing, mut answers) = (0, Vec::new(), Vec::new());
         self.again(|hashes| {
@@ -138,7 +139,7 @@ impl<'a> List<'a> {
             return Ok(());
         }
         let hashes = std::mem::take(&mut self.window);
-        let mut kept = Kept { hashes, most, over: Over::Grow, refused: false };
+        let mut kept = HashBuffer { hashes, most, over: Overflow::Grow, refused: false };
         kept.hashes.clear();
         let (mut here, mut answers) = (Vec::new(), Vec::new());
         self.again(|hashes| {
@@ -162,7 +163,7 @@ impl<'a> List<'a> {
 
 /// What happens when there are more hashes than there should be.
 #[derive(Clone, Copy, PartialEq)]
-enum Over {
+enum Overflow {
     /// They are dropped, all of them.
     Drop,
     /// More room is made: they were counted before, and what they are is bounded.
@@ -171,27 +172,27 @@ enum Over {
 }
 
 /// Different hashes out of a pass.
-struct Kept {
+struct HashBuffer {
     hashes: Vec<Hash>,
     most: usize,
-    over: Over,
-    /// There was no memory for so many.
+    over: Overflow,
+    /// An allocation failed.
     refused: bool,
 }
 
-impl Kept {
+impl HashBuffer {
     fn extend(&mut self, more: &[Hash]) {
-        if self.over == Over::Dropped || self.refused {
+        if self.over == Overflow::Dropped || self.refused {
             return;
         }
         if self.hashes.len() + more.len() > self.most {
             // A list may name one key a billion times.
-            tidy(&mut self.hashes);
+            sort_dedup(&mut self.hashes);
             match self.over {
                 _ if self.hashes.len() + more.len() <= self.most / 4 * 3 => {}
-                Over::Grow => self.most = self.most.saturating_mul(2).max(more.len()),
+                Overflow::Grow => self.most = self.most.saturating_mul(2).max(more.len()),
                 _ => {
-                    (self.hashes, self.over) = (Vec::new(), Over::Dropped);
+                    (self.hashes, self.over) = (Vec::new(), Overflow::Dropped);
                     return;
                 }
             }
@@ -207,8 +208,8 @@ impl Kept {
         if self.refused {
             return Err(SpecError::Memory { bytes: (self.hashes.len() as u64 + 1) * 8 });
         }
-        tidy(&mut self.hashes);
-        Ok((self.over != Over::Dropped).then_some(self.hashes))
+        sort_dedup(&mut self.hashes);
+        Ok((self.over != Overflow::Dropped).then_some(self.hashes))
     }
 }
 
@@ -221,7 +222,7 @@ fn retain(hashes: &mut Vec<Hash>, first: Option<&FirstLayer>, answers: &mut Vec<
     }
 }
 
-fn tidy(hashes: &mut Vec<Hash>) {
+fn sort_dedup(hashes: &mut Vec<Hash>) {
     hashes.sort_unstable();
     hashes.dedup();
 }

@@ -1,7 +1,7 @@
 //! What became known after a filter was built.
 
 use crate::hash::Hash;
-use crate::kernel::Mover;
+use crate::kernel::Relocate;
 
 /// Keys added and removed since a [`Cascade`](crate::Cascade) was built, by their whole hashes:
 /// exact, at 64 bits each. The last word on a key is the one that counts.
@@ -15,9 +15,9 @@ pub struct Stash {
 
 impl Stash {
     /// Offer its memory to whoever tidies the heap.
-    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
-        mover.relocate(&mut self.added);
-        mover.relocate(&mut self.removed);
+    pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
+        memory.relocate(&mut self.added);
+        memory.relocate(&mut self.removed);
     }
 
     /// A stash of these; `None` where they are not in order, or one is there twice.

@@ -13,8 +13,8 @@ fn hashes(keys: Range<u64>) -> Vec<Hash> {
     keys.map(|key| spec(0.5).scheme().hash(key)).collect()
 }
 
-fn made(fpr: f64, making: Making, include: Range<u64>, exclude: Range<u64>) -> Cascade {
-    Cascade::from_hashes(spec(fpr), making, hashes(include), hashes(exclude)).unwrap()
+fn made(fpr: f64, options: CascadeOptions, include: Range<u64>, exclude: Range<u64>) -> Cascade {
+    Cascade::from_hashes(spec(fpr), options, hashes(include), hashes(exclude)).unwrap()
 }
 
 fn yes<B: AsRef<[u8]>>(filter: &Cascade<B>, keys: Range<u64>) -> u64 {
@@ -24,8 +24,8 @@ fn yes<B: AsRef<[u8]>>(filter: &Cascade<B>, keys: Range<u64>) -> u64 {
 }
 
 /// Both ways to make a first layer.
-fn makings() -> [Making; 2] {
-    [Making::default(), Making::default().with_blocked()]
+fn makings() -> [CascadeOptions; 2] {
+    [CascadeOptions::default(), CascadeOptions::default().with_blocked()]
 }
 
 proptest! {
@@ -44,10 +44,10 @@ proptest! {
         let good: Vec<u16> = exclude.iter().filter(|key| !bad.contains(key)).copied().collect();
         let hashes = |keys: &[u16]| keys.iter().map(|key| spec.scheme().hash(key)).collect::<Vec<_>>();
         let (these, those) = (hashes(&include), hashes(&good));
-        let making = if blocked { Making::default().with_blocked() } else { Making::default() };
-        let whole = Cascade::from_hashes(spec, making, these.clone(), those.clone()).unwrap();
-        let making = making.with_max_hashes(max_hashes);
-        let passed = Cascade::build(spec, making, |each| each(&these), |each| each(&those)).unwrap();
+        let options = if blocked { CascadeOptions::default().with_blocked() } else { CascadeOptions::default() };
+        let whole = Cascade::from_hashes(spec, options, these.clone(), those.clone()).unwrap();
+        let options = options.with_max_hashes(max_hashes);
+        let passed = Cascade::build(spec, options, |each| each(&these), |each| each(&those)).unwrap();
         for filter in [whole, passed] {
             prop_assert!(include.iter().all(|key| filter.contains(key)));
             prop_assert!(!good.iter().any(|key| filter.contains(key)));
@@ -70,24 +70,24 @@ proptest! {
         let bad: HashSet<u16> = include.iter().copied().collect();
         let good: HashSet<u16> = exclude.iter().copied().collect();
         let both: HashSet<Hash> = hashes(&bad.intersection(&good).copied().collect::<Vec<_>>()).into_iter().collect();
-        let making = if blocked { Making::default().with_blocked() } else { Making::default() };
-        let making = making.with_max_hashes(max_hashes);
-        let build = |making| Cascade::build(spec, making, |each| each(&these), |each| each(&those));
-        match build(making) {
+        let options = if blocked { CascadeOptions::default().with_blocked() } else { CascadeOptions::default() };
+        let options = options.with_max_hashes(max_hashes);
+        let build = |options| Cascade::build(spec, options, |each| each(&these), |each| each(&those));
+        match build(options) {
             Ok(filter) => {
                 prop_assert!(both.is_empty());
                 prop_assert_eq!(filter.in_both(), 0);
             }
-            Err(CascadeError::InBoth { keys, first }) => {
+            Err(CascadeError::InBoth { keys, first, .. }) => {
                 prop_assert_eq!(keys, both.len() as u64);
                 prop_assert_eq!(first.len(), both.len());
                 prop_assert!(first.iter().all(|hash| both.contains(hash)));
             }
             Err(error) => prop_assert!(false, "{}", error),
         }
-        for prefer in [Prefer::Include, Prefer::Exclude] {
-            let filter = build(making.with_prefer(prefer)).unwrap();
-            let want = |key: &u16| if prefer == Prefer::Include { bad.contains(key) } else { !good.contains(key) };
+        for on_conflict in [OnConflict::Include, OnConflict::Exclude] {
+            let filter = build(options.with_on_conflict(on_conflict)).unwrap();
+            let want = |key: &u16| if on_conflict == OnConflict::Include { bad.contains(key) } else { !good.contains(key) };
             prop_assert!(bad.iter().chain(&good).all(|key| filter.contains(key) == want(key)));
             prop_assert_eq!(filter.in_both(), both.len() as u64);
             prop_assert_eq!(filter.included(), bad.union(&good).filter(|key| want(key)).count() as u64);
@@ -97,27 +97,27 @@ proptest! {
 
 #[test]
 fn tiny_lists_are_lists() {
-    for making in makings() {
+    for options in makings() {
         for fpr in [0.9, 0.5, 0.01, 1e-6] {
             for (include, exclude) in
                 [(0, 0), (0, 1), (1, 0), (1, 1), (2, 1), (0, 1000), (1, 10_000)]
             {
-                let filter = made(fpr, making, 0..include, include..include + exclude);
+                let filter = made(fpr, options, 0..include, include..include + exclude);
                 assert_eq!(yes(&filter, 0..include), include, "{filter}");
                 assert_eq!(yes(&filter, include..include + exclude), 0, "{filter}");
             }
         }
     }
-    let nothing = made(0.01, Making::default(), 0..0, 0..0);
+    let nothing = made(0.01, CascadeOptions::default(), 0..0, 0..0);
     assert_eq!((yes(&nothing, 0..10_000), nothing.fpr_now()), (0, 0.0));
 }
 
 /// A million against ten in a release build, see `tests/promises.rs`; here a tenth.
 #[test]
-fn strangers_pass_at_the_rate() {
-    for making in makings() {
+fn absent_keys_pass_at_the_rate() {
+    for options in makings() {
         for fpr in [0.5, 0.25, 0.01, 1.0 / 1024.0] {
-            let filter = made(fpr, making, 0..100_000, 100_000..1_100_000);
+            let filter = made(fpr, options, 0..100_000, 100_000..1_100_000);
             assert_eq!((yes(&filter, 0..100_000), yes(&filter, 100_000..1_100_000)), (100_000, 0));
             let asked = 2_000_000;
             let wrong = yes(&filter, 1 << 40..(1 << 40) + asked) as f64 / asked as f64;
@@ -138,10 +138,10 @@ fn layers_err_independently() {
         let (mut passed, mut wrong) = (0.0, 0.0);
         for seed in 0..30 {
             let spec = spec(0.125).with_seed(seed);
-            let filter = Cascade::from_keys(spec, 0..keys, [0u64; 0]).unwrap();
+            let filter = Cascade::from_keys(spec.fpr(), 0..keys, [0u64; 0]).unwrap();
             for key in 1 << 40..(1 << 40) + 10_000u64 {
                 let (answer, by) = filter.decide(key);
-                passed += f64::from(u8::from(by == Decider::Lists));
+                passed += f64::from(u8::from(by == DecidedBy::Lists));
                 wrong += f64::from(u8::from(answer));
             }
         }
@@ -151,7 +151,7 @@ fn layers_err_independently() {
 
 #[test]
 fn it_is_as_large_as_sizing_says_and_the_bound_allows() {
-    let filter = made(0.5, Making::default(), 0..1_000_000, 1_000_000..3_500_000);
+    let filter = made(0.5, CascadeOptions::default(), 0..1_000_000, 1_000_000..3_500_000);
     let shape = CascadeShape::for_lists(1_000_000, 2_500_000, 0.5).unwrap();
     let bits = filter.bytes() as f64 * 8.0;
     assert!((bits / shape.bits() as f64 - 1.0).abs() < 0.01, "{bits} of {}", shape.bits());
@@ -166,17 +166,17 @@ fn it_is_as_large_as_sizing_says_and_the_bound_allows() {
 #[test]
 fn bounded_memory_makes_the_same_bytes() {
     let (include, exclude) = (hashes(0..1_200_000), hashes(1_200_000..4_000_000));
-    for making in makings() {
+    for options in makings() {
         let whole =
-            Cascade::from_hashes(spec(0.25), making, include.clone(), exclude.clone()).unwrap();
+            Cascade::from_hashes(spec(0.25), options, include.clone(), exclude.clone()).unwrap();
         assert!(whole.exact().shards() > 1, "{whole}");
         for (max_hashes, most) in [(usize::MAX, [1, 1]), (3_000_000, [1, 2]), (1_000_000, [9, 6])] {
             let mut passes = [0, 0];
             let [these, those] = &mut passes;
-            let making = making.with_max_hashes(max_hashes);
+            let options = options.with_max_hashes(max_hashes);
             let filter = Cascade::build(
                 spec(0.25),
-                making,
+                options,
                 |each| {
                     *these += 1;
                     include.chunks(1000).rev().for_each(each);
@@ -198,11 +198,12 @@ fn bounded_memory_makes_the_same_bytes() {
 #[test]
 fn a_key_a_million_times_takes_no_room() {
     let (include, one) = (hashes(0..1000), hashes(0..1));
-    let making = Making::default().with_max_hashes(3000).with_prefer(Prefer::Exclude);
+    let options =
+        CascadeOptions::default().with_max_hashes(3000).with_on_conflict(OnConflict::Exclude);
     let log = |each: &mut (dyn FnMut(&[Hash]) + Send)| {
         (0..2_000_000 / 500).for_each(|_| each(&one.repeat(500)));
     };
-    let filter = Cascade::build(spec(0.01), making, |each| each(&include), log).unwrap();
+    let filter = Cascade::build(spec(0.01), options, |each| each(&include), log).unwrap();
     assert_eq!((filter.included(), filter.excluded(), filter.in_both()), (999, 2_000_000, 1));
     assert_eq!((yes(&filter, 0..1), yes(&filter, 1..1000)), (0, 999));
 }
@@ -210,54 +211,61 @@ fn a_key_a_million_times_takes_no_room() {
 #[test]
 fn lists_that_change_are_an_error() {
     let (mut more, all) = (1000, hashes(0..5000));
-    let making = Making::default().with_max_hashes(10);
+    let options = CascadeOptions::default().with_max_hashes(10);
     let exclude = |each: &mut (dyn FnMut(&[Hash]) + Send)| {
         more += 1;
         each(&all[1000..more + 3000]);
     };
-    let answer = Cascade::build(spec(0.01), making, |each| each(&all[..1000]), exclude);
+    let answer = Cascade::build(spec(0.01), options, |each| each(&all[..1000]), exclude);
     let want = SpecError::Passes { first: 3001, later: 3002 };
     assert_eq!(answer.unwrap_err(), CascadeError::Spec(want));
 }
 
 #[test]
 fn rates_that_cannot_be_had_are_refused() {
-    let error = Cascade::from_keys(spec(1e-11), [1u8], [2u8]).unwrap_err();
+    let error = Cascade::from_keys(spec(1e-11).fpr(), [1u8], [2u8]).unwrap_err();
     assert_eq!(error, CascadeError::Spec(SpecError::Width { got: 1e-11 }));
-    let lines = made(1e-11, Making::default().with_blocked(), 0..1000, 1000..2000);
+    let lines = made(1e-11, CascadeOptions::default().with_blocked(), 0..1000, 1000..2000);
     assert!(lines.fpr_now() <= 1.5e-11, "{lines}");
 }
 
 #[test]
 fn the_stash_has_the_last_word() {
-    let mut filter = made(0.01, Making::default(), 0..1000, 1000..5000);
-    let stranger = (1 << 40..).find(|key: &u64| !filter.contains(*key)).unwrap();
-    assert!(filter.stash_add(stranger) && !filter.stash_add(stranger));
+    let mut filter = made(0.01, CascadeOptions::default(), 0..1000, 1000..5000);
+    let absent_key = (1 << 40..).find(|key: &u64| !filter.contains(*key)).unwrap();
+    assert!(filter.stash_add(absent_key) && !filter.stash_add(absent_key));
     assert!(filter.stash_remove(7u64) && filter.stash_add(4000u64));
-    let decided = [stranger, 7, 4000, 8].map(|key| filter.decide(key));
-    let stash = Decider::Stash;
-    assert_eq!(decided, [(true, stash), (false, stash), (true, stash), (true, Decider::Lists)]);
+    let decided = [absent_key, 7, 4000, 8].map(|key| filter.decide(key));
+    let stash = DecidedBy::Stash;
+    assert_eq!(decided, [(true, stash), (false, stash), (true, stash), (true, DecidedBy::Lists)]);
     assert_eq!((filter.keys(), filter.included()), (1002, 1000));
     let mut answers = Vec::new();
-    filter.contains_batch(&[stranger, 7, 4000, 8].map(|key| filter.hash(key)), &mut answers);
+    filter.contains_batch(&[absent_key, 7, 4000, 8].map(|key| filter.hash(key)), &mut answers);
     assert_eq!(answers, [true, false, true, true]);
     assert!(filter.stash_add(7u64) && filter.contains(7u64));
     assert_eq!(filter.stash().removed(), []);
 }
 
-/// Pinned for ever, as for every kind: a changed layer moves this list.
+/// Frozen, as for every kind: a changed layer moves this list.
 #[test]
 fn golden_false_positives() {
-    let filter = made(0.01, Making::default(), 0..1000, 1000..5000);
+    let filter = made(0.01, CascadeOptions::default(), 0..1000, 1000..5000);
     let wrong: Vec<u64> = (5000..).filter(|key: &u64| filter.contains(*key)).take(10).collect();
     assert_eq!(wrong, [5147, 5240, 5265, 5404, 5594, 5761, 5862, 5997, 6030, 6258]);
 }
 
 #[test]
 fn it_tells_what_it_is() {
-    let filter = made(0.01, Making::default(), 0..1000, 1000..5000);
+    let filter = made(0.01, CascadeOptions::default(), 0..1000, 1000..5000);
     let told = "cascade: 1000 included and 4000 excluded keys, 1600 bytes: fingerprints of 6 bits let 1.563e-2 pass, one bit for 1070 of both lists, 0 added and 0 removed since, rate 7.813e-3 for strangers, 1.000e-2 asked for";
     assert_eq!(filter.to_string(), told);
-    let named = Cascade::from_keys(spec(0.01), 0..20u8, 10..30u8).unwrap_err();
-    assert!(named.to_string().starts_with("10 keys are in both lists"), "{named}");
+    let named = Cascade::from_keys(spec(0.01).fpr(), 0..20u8, 10..30u8).unwrap_err();
+    assert!(
+        named.to_string().starts_with("10 keys are in both lists (10, 11, 12, …): "),
+        "{named}"
+    );
+    let lists = (["ada", "b\nb", "\u{1}"], ["\u{1}", "ada"]);
+    let named = Cascade::from_keys(0.01, lists.0, lists.1).unwrap_err();
+    let told = r#"2 keys are in both lists ("ada", "\x01"): take"#;
+    assert!(named.to_string().starts_with(told), "{named}");
 }

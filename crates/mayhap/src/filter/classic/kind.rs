@@ -2,17 +2,18 @@
 
 use super::Classic;
 use crate::filter::Kind;
-use crate::filter::each::{NO_REMOVAL, change_by_name, merge_by_name, read_by_name};
-use crate::format::fields::{array, outline, single_array, u32_param};
-use crate::format::{Codec, FormatError, Header, Outline};
+use crate::filter::each::{NO_REMOVAL, change_by_name, create_empty, merge_by_name, read_by_name};
+use crate::filter::stats::LayerStats;
+use crate::format::fields::{array, layout, single_array, u32_param};
+use crate::format::{Codec, FileLayout, FormatError, Header};
 use crate::scheme::Native;
 use crate::sizing::ClassicShape;
 
 impl<B: AsRef<[u8]>> Codec<B> for Classic<Native, B> {
-    fn layout(&self) -> Outline<'_> {
+    fn layout(&self) -> FileLayout<'_> {
         let (shape, scheme) = (self.shape(), *self.scheme());
         let array = array([shape.bits, shape.probes.into()], self.as_bytes());
-        outline(Kind::Classic, (self.capacity(), self.fpr()), scheme, self.keys(), array)
+        layout(Kind::Classic, (self.capacity(), self.fpr()), scheme, self.keys(), array)
     }
 
     fn read(header: &Header, scheme: Native, arrays: Vec<B>) -> Result<Self, FormatError> {
@@ -30,11 +31,19 @@ impl<B: AsRef<[u8]>> Codec<B> for Classic<Native, B> {
             let got = format!("{bits} bits, {probes} probes");
             FormatError::field("shape", got, "as many bits as there are, and 1 to 64 probes")
         })?;
-        Ok(filter.made_for(header.capacity, header.fpr, header.keys))
+        Ok(filter.with_target(header.capacity, header.fpr, header.keys))
     }
 }
 
 read_by_name!([B: AsRef<[u8]>] Classic<Native, B>, filter => scheme: *filter.scheme(),
-    target: (filter.capacity(), filter.fpr()), bytes: filter.as_bytes().len() as u64);
+    target: (filter.capacity(), filter.fpr()), bytes: filter.as_bytes().len() as u64;
+    fn layers(&self) -> Option<Vec<LayerStats>> {
+        Some(vec![LayerStats::of_flat(self, self.shape())])
+    }
+);
+create_empty!(Classic, _kind, spec, bits => match bits {
+    Some(bits) => Classic::with_shape(spec, ClassicShape::for_bits(spec.capacity(), bits)),
+    None => Classic::new(spec),
+});
 change_by_name!(Classic, _filter, _key => remove: Err(NO_REMOVAL));
 merge_by_name!(Classic, Classic<Native, C>);

@@ -2,17 +2,18 @@
 
 use super::Counting;
 use crate::filter::Kind;
-use crate::filter::each::{change_by_name, merge_by_name, read_by_name};
-use crate::format::fields::{array, header_spec, outline, single_array, target_of, u32_param};
-use crate::format::{Codec, FormatError, Header, Outline};
+use crate::filter::each::{change_by_name, create_empty, merge_by_name, read_by_name};
+use crate::filter::stats::LayerStats;
+use crate::format::fields::{array, header_spec, layout, single_array, target_of, u32_param};
+use crate::format::{Codec, FileLayout, FormatError, Header};
 use crate::scheme::Native;
 use crate::sizing::ClassicShape;
 
 impl<B: AsRef<[u8]>> Codec<B> for Counting<B> {
-    fn layout(&self) -> Outline<'_> {
+    fn layout(&self) -> FileLayout<'_> {
         let shape = self.shape();
         let array = array([shape.bits, shape.probes.into()], self.as_bytes());
-        outline(Kind::Counting, target_of(self.spec()), self.scheme(), self.keys(), array)
+        layout(Kind::Counting, target_of(self.spec()), self.scheme(), self.keys(), array)
     }
 
     fn read(header: &Header, scheme: Native, arrays: Vec<B>) -> Result<Self, FormatError> {
@@ -28,6 +29,14 @@ impl<B: AsRef<[u8]>> Codec<B> for Counting<B> {
 }
 
 read_by_name!([B: AsRef<[u8]>] Counting<B>, filter => scheme: filter.scheme(),
-    target: target_of(filter.spec()), bytes: filter.as_bytes().len() as u64);
+    target: target_of(filter.spec()), bytes: filter.as_bytes().len() as u64;
+    fn layers(&self) -> Option<Vec<LayerStats>> {
+        Some(vec![LayerStats::of_flat(self, self.shape())])
+    }
+);
+create_empty!(Counting, _kind, spec, bits => match bits {
+    Some(bits) => Counting::with_shape(spec, ClassicShape::for_bits(spec.capacity(), bits / 4)),
+    None => Counting::new(spec),
+});
 change_by_name!(Counting, filter, key => remove: Ok(filter.remove(key)));
 merge_by_name!(Counting, Counting<C>);

@@ -49,15 +49,15 @@ proptest! {
     #[test]
     fn removing_what_is_absent_changes_nothing_and_says_so(
         keys in vec(any::<u64>(), 0..60),
-        strangers in vec(any::<u64>(), 1..60),
+        absent_keys in vec(any::<u64>(), 1..60),
     ) {
         let mut filter = Counting::new(spec()).unwrap();
         keys.iter().for_each(|key| _ = filter.insert(key));
-        for stranger in strangers {
-            if !filter.contains(stranger) {
+        for absent_key in absent_keys {
+            if !filter.contains(absent_key) {
                 let before = (filter.as_bytes().to_vec(), filter.keys());
-                prop_assert!(!filter.remove(stranger));
-                prop_assert_eq!(filter.remove_batch(&[filter.hash(stranger)]), 0);
+                prop_assert!(!filter.remove(absent_key));
+                prop_assert_eq!(filter.remove_batch(&[filter.hash(absent_key)]), 0);
                 prop_assert_eq!((filter.as_bytes().to_vec(), filter.keys()), before);
             }
         }
@@ -184,13 +184,13 @@ fn unlike_filters_say_what_differs() {
     let said = |filter: &mut Counting, other: &Counting| {
         let (union, intersect) = (filter.union(other), filter.intersect(other));
         assert_eq!(union, intersect);
-        union.unwrap_err().what
+        union.unwrap_err().what()
     };
     assert_eq!(said(&mut filter, &tiny(65, 4)), "counters");
     assert_eq!(said(&mut filter, &tiny(64, 5)), "probes");
     let shape = filter.shape();
     let seeded = Counting::with_shape(spec().with_seed(1), shape).unwrap();
-    assert_eq!(said(&mut filter, &seeded), "seeds or secrets");
+    assert_eq!(said(&mut filter, &seeded), "seeds");
     let keyed = spec().with_secret(Secret::from_bytes([7; 16]));
     assert_eq!(said(&mut filter, &Counting::with_shape(keyed, shape).unwrap()), "hashes");
 }
@@ -223,14 +223,14 @@ fn counters_tell_fill_keys_and_rate() {
     ));
 }
 
-/// Strangers that answer "maybe", out of a million, and how many are expected.
+/// False positives out of a million absent keys, and how many are expected.
 fn false_positives(filter: &mut Counting, keys: u64) -> (f64, f64) {
     const ASKED: u64 = 1_000_000;
     let hashes: Vec<Hash> = (0..keys).map(|key| filter.hash(key)).collect();
     filter.insert_batch(&hashes);
-    let strangers: Vec<Hash> = (0..ASKED).map(|key| filter.hash(u64::MAX - key)).collect();
+    let absent_keys: Vec<Hash> = (0..ASKED).map(|key| filter.hash(u64::MAX - key)).collect();
     let mut answers = Vec::new();
-    filter.contains_batch(&strangers, &mut answers);
+    filter.contains_batch(&absent_keys, &mut answers);
     let found = answers.iter().filter(|found| **found).count();
     (found as f64, ASKED as f64 * filter.spec().fpr())
 }
@@ -256,7 +256,7 @@ fn the_rate_is_as_promised() {
 fn a_wrong_size_would_show() {
     for fpr in [0.05, 0.01, 0.001] {
         let spec = Spec::new(100_000, fpr).unwrap();
-        let right = ClassicShape::for_rate(100_000, fpr);
+        let right = ClassicShape::for_fpr(100_000, fpr);
         for bits in [right.bits / 10 * 9, right.bits / 10 * 11] {
             let mut filter = Counting::with_shape(spec, ClassicShape { bits, ..right }).unwrap();
             let counted = false_positives(&mut filter, 100_000);

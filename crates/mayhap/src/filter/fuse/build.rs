@@ -4,25 +4,36 @@ use super::Fuse;
 use super::peel::Peeler;
 use crate::Key;
 use crate::hash::{Hash, reduce};
-use crate::kernel::{Pages, Shard};
-use crate::scheme::Scheme;
+use crate::kernel::{AlignedBuf, Shard};
+use crate::scheme::{Native, Scheme};
 use crate::sizing::{FuseShape, RECORD_BYTES, directory_bytes};
 use crate::spec::{Spec, SpecError};
 use std::mem::{swap, take};
 use std::ops::Range;
 
 impl Fuse {
-    /// A filter of these keys; equal ones count once. Their hashes are held in memory, 8 bytes
-    /// each: where that is too much see [`build`](Fuse::build).
+    /// A filter of these keys at a false-positive rate of `fpr`; equal keys count once. Their hashes
+    /// are held in memory, 8 bytes each: where that is too much see [`build`](Fuse::build).
     ///
     /// ```
-    /// # use mayhap::{Fuse, Spec};
-    /// let filter = Fuse::from_keys(Spec::new(2, 0.001)?, ["ada", "bob", "ada"])?;
+    /// # use mayhap::Fuse;
+    /// let filter = Fuse::from_keys(0.001, ["ada", "bob", "ada"])?;
     /// assert_eq!(filter.keys(), 2);
     /// assert!(filter.contains("bob"));
     /// # Ok::<(), mayhap::SpecError>(())
     /// ```
     pub fn from_keys<K: Key>(
+        fpr: f64,
+        keys: impl IntoIterator<Item = K>,
+    ) -> Result<Fuse, SpecError> {
+        let scheme = Native::default();
+        let mut hashes: Vec<Hash> = keys.into_iter().map(|key| scheme.hash(key)).collect();
+        Fuse::from_hashes(Spec::new(hashes.len() as u64, fpr)?, &mut hashes)
+    }
+
+    /// As [`from_keys`](Fuse::from_keys), with the rate, the seed or the secret of a [`Spec`]; its
+    /// capacity is not looked at, since the keys are here.
+    pub fn with_spec<K: Key>(
         spec: Spec,
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Fuse, SpecError> {
@@ -47,7 +58,7 @@ impl Fuse {
         width: u32,
         hashes: &mut [Hash],
     ) -> Result<Fuse, SpecError> {
-        let mut building = Building::new(spec, width, hashes.len() as u64, 0)?;
+        let mut building = FuseBuilder::new(spec, width, hashes.len() as u64, 0)?;
         let shards = building.shards;
         building.shards(0..shards, hashes)?;
         building.finish()
@@ -66,7 +77,8 @@ impl Fuse {
     /// is to the last byte what [`from_hashes`](Fuse::from_hashes) makes of them.
     ///
     /// ```
-    /// # use mayhap::{Fuse, Scheme, Spec};
+    /// # use mayhap::scheme::Scheme;
+    /// # use mayhap::{Fuse, Spec};
     /// let spec = Spec::new(10_000, 0.01)?;
     /// let scheme = spec.scheme();
     /// let filter = Fuse::build(spec, 1_000, |keep| {
@@ -99,7 +111,7 @@ impl Fuse {
             bins[(hash.0 >> (64 - BIN_BITS)) as usize] += 1;
             kept.push(hash);
         });
-        let mut building = Building::new(spec, width, first.hashes, 0)?;
+        let mut building = FuseBuilder::new(spec, width, first.hashes, 0)?;
         let shards = building.shards;
         if kept.is_whole()? {
             building.shards(0..shards, &mut kept.hashes)?;
@@ -126,9 +138,9 @@ impl Fuse {
     }
 }
 
-/// The narrowest fingerprints that meet the wish.
+/// The narrowest fingerprints that meet the target.
 fn width(spec: Spec) -> Result<u32, SpecError> {
-    let shape = FuseShape::for_rate(spec.capacity(), spec.fpr());
+    let shape = FuseShape::for_fpr(spec.capacity(), spec.fpr());
     shape.map(|shape| shape.width).ok_or(SpecError::Width { got: spec.fpr() })
 }
 
@@ -181,7 +193,7 @@ pub(in crate::filter) struct HashBuffer {
     most: usize,
     /// There were more than `most`.
     over: bool,
-    /// There was no memory for so many.
+    /// An allocation failed.
     refused: bool,
 }
 
@@ -222,36 +234,36 @@ impl HashBuffer {
 }
 
 /// A filter half built: its directory, and the shards so far.
-pub(super) struct Building {
+pub(super) struct FuseBuilder {
     spec: Spec,
     width: u32,
     pub shards: u64,
     keys: u64,
     /// The records of the directory so far.
     directory: Vec<[u8; RECORD_BYTES as usize]>,
-    body: Pages,
+    body: AlignedBuf,
     /// Bytes of the body that are written.
     end: u64,
     peeler: Peeler,
 }
 
-impl Building {
+impl FuseBuilder {
     /// A filter of so many hashes, equal ones among them or not; about the seeds see [`Peeler`].
     pub fn new(
         spec: Spec,
         width: u32,
         hashes: u64,
         first_seed: u32,
-    ) -> Result<Building, SpecError> {
+    ) -> Result<FuseBuilder, SpecError> {
         let shape = FuseShape { keys: hashes, width };
         let shards = shape.shards();
-        Ok(Building {
+        Ok(FuseBuilder {
             spec,
             width,
             shards,
             keys: 0,
             directory: Vec::new(),
-            body: Pages::zeroed(shape.bits() / 8 + shape.bits() / 1024)?,
+            body: AlignedBuf::zeroed(shape.bits() / 8 + shape.bits() / 1024)?,
             end: directory_bytes(shards),
             peeler: Peeler::new(first_seed)?,
         })
@@ -295,7 +307,7 @@ impl Building {
     fn reserve(&mut self, bytes: u64) -> Result<(), SpecError> {
         let have = self.body.as_ref();
         if bytes > have.len() as u64 {
-            let mut larger = Pages::zeroed(bytes + bytes / 8)?;
+            let mut larger = AlignedBuf::zeroed(bytes + bytes / 8)?;
             larger.as_mut()[..have.len()].copy_from_slice(have);
             self.body = larger;
         }
@@ -308,9 +320,9 @@ impl Building {
         for (record, place) in self.directory.iter().zip(records) {
             *place = *record;
         }
-        let Building { spec, width, shards, keys, mut body, end, .. } = self;
+        let FuseBuilder { spec, width, shards, keys, mut body, end, .. } = self;
         if end < body.as_ref().len() as u64 / 8 * 7 {
-            body = Pages::copy_of(&body.as_ref()[..end as usize])?;
+            body = AlignedBuf::copy_of(&body.as_ref()[..end as usize])?;
         }
         body.truncate(end);
         // Its own bytes are what they should be; what may be missing is memory for the table.

@@ -5,20 +5,20 @@
 //! from have the answer they should, and all others one or the other, half of them each.
 
 use super::Fuse;
-use super::build::Building;
+use super::build::FuseBuilder;
 use crate::hash::Hash;
 use crate::spec::{Spec, SpecError};
 
 /// An exact filter half built.
 pub(in crate::filter) struct Exact {
-    building: Building,
+    building: FuseBuilder,
     hashes: Vec<Hash>,
 }
 
 impl Exact {
     /// One of so many hashes in all.
     pub fn new(spec: Spec, hashes: u64) -> Result<Exact, SpecError> {
-        Ok(Exact { building: Building::new(spec, 1, hashes, 1)?, hashes: Vec::new() })
+        Ok(Exact { building: FuseBuilder::new(spec, 1, hashes, 1)?, hashes: Vec::new() })
     }
 
     /// Shards it is cut into, each with its part of the hashes as they are ordered.

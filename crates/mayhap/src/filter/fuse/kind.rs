@@ -2,15 +2,15 @@
 
 use super::Fuse;
 use crate::filter::Kind;
-use crate::filter::each::{MergeWith, STATIC, read_by_name, refuse_changes};
-use crate::format::fields::{array, header_spec, outline, single_array, target_of, u32_param};
-use crate::format::{Codec, FormatError, Header, Outline};
+use crate::filter::each::{MergeWith, STATIC, create_static, read_by_name, unsupported_changes};
+use crate::format::fields::{array, header_spec, layout, single_array, target_of, u32_param};
+use crate::format::{Codec, FileLayout, FormatError, Header};
 use crate::scheme::Native;
 
 impl<B: AsRef<[u8]>> Codec<B> for Fuse<B> {
-    fn layout(&self) -> Outline<'_> {
+    fn layout(&self) -> FileLayout<'_> {
         let array = array([self.shards(), self.width().into()], self.as_bytes());
-        outline(Kind::Fuse, target_of(self.spec()), self.scheme(), self.keys(), array)
+        layout(Kind::Fuse, target_of(self.spec()), self.scheme(), self.keys(), array)
     }
 
     fn read(header: &Header, scheme: Native, arrays: Vec<B>) -> Result<Self, FormatError> {
@@ -25,5 +25,6 @@ impl<B: AsRef<[u8]>> Codec<B> for Fuse<B> {
 
 read_by_name!([B: AsRef<[u8]>] Fuse<B>, filter => scheme: filter.scheme(),
     target: target_of(filter.spec()), bytes: filter.as_bytes().len() as u64);
-refuse_changes!(Fuse, STATIC);
+create_static!(Fuse);
+unsupported_changes!(Fuse, STATIC);
 impl<C> MergeWith<Fuse<C>> for Fuse {}

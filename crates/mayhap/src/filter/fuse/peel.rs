@@ -5,7 +5,7 @@
 //! there is such an order under nearly every seed; where there is none, another seed is tried.
 
 use crate::hash::Hash;
-use crate::kernel::{Pages, Shard, Turned};
+use crate::kernel::{AlignedBuf, Shard, ShardHash};
 use crate::sizing::Segments;
 use crate::spec::SpecError;
 use std::ops::BitXor;
@@ -26,13 +26,13 @@ pub(super) struct Peeler {
     first_seed: u32,
     /// For each slot, the exclusive or of the turned hashes that look at it. All zero between
     /// shards.
-    cells: Pages,
+    cells: AlignedBuf,
     /// How many they are. All zero between shards.
-    counts: Pages,
+    counts: AlignedBuf,
     /// Turned hashes, first in the order of their segments, then in that of their peeling.
-    order: Pages,
+    order: AlignedBuf,
     /// Which of its three slots each peeled key owns.
-    owned: Pages,
+    owned: AlignedBuf,
     /// A stack of slots that were left with one key: hardly ever deep, so it grows when it must.
     /// A queue would be 7% faster, as no key in it waits for the one before, and would make other
     /// bytes of the same keys: those are pinned.
@@ -53,7 +53,7 @@ impl Peeler {
     /// seed both would err alike.
     pub fn new(first_seed: u32) -> Result<Peeler, SpecError> {
         let first_seed = first_seed * TRIES;
-        let none = || Pages::zeroed(0);
+        let none = || AlignedBuf::zeroed(0);
         let [cells, counts, order, owned] = [none()?, none()?, none()?, none()?];
         Ok(Peeler { first_seed, cells, counts, order, owned, lonely: Vec::new() })
     }
@@ -97,7 +97,7 @@ impl Peeler {
         number: u32,
     ) -> Result<Option<(Segments, Shard)>, SpecError> {
         let eighths = u64::from(number / SEEDS);
-        let Some(segments) = Segments::roomy(hashes.len() as u64, eighths) else {
+        let Some(segments) = Segments::slack(hashes.len() as u64, eighths) else {
             return Ok(None);
         };
         let shard = Shard::new(segments, (self.first_seed + number).wrapping_mul(0x9e37_79b9));
@@ -120,7 +120,7 @@ impl Peeler {
     /// and peeling walk through the cells rather than jump.
     fn sort(&mut self, hashes: &[Hash], Segments { starts, log }: Segments, shard: Shard) {
         let bits = (starts >> log).next_power_of_two().trailing_zeros().clamp(1, 12);
-        let bucket = |turned: Turned| (turned.mix().0 >> (64 - bits)) as usize;
+        let bucket = |shard_hash: ShardHash| (shard_hash.mix().0 >> (64 - bits)) as usize;
         let mut next = [0u32; 1 << 12];
         for hash in hashes {
             next[bucket(shard.turn(*hash))] += 1;
@@ -131,9 +131,9 @@ impl Peeler {
         }
         let order = self.order.words_mut();
         for hash in hashes {
-            let turned = shard.turn(*hash);
-            let place = &mut next[bucket(turned)];
-            order[*place as usize] = turned.0;
+            let shard_hash = shard.turn(*hash);
+            let place = &mut next[bucket(shard_hash)];
+            order[*place as usize] = shard_hash.0;
             *place += 1;
         }
     }
@@ -145,10 +145,10 @@ impl Peeler {
         let cells = &mut self.cells.words_mut()[..count];
         let counts = &mut self.counts.as_mut()[..count];
         let mut fine = true;
-        for turned in &self.order.words_mut()[..keys] {
-            for slot in shard.slots(Turned(*turned)).0 {
+        for shard_hash in &self.order.words_mut()[..keys] {
+            for slot in shard.slots(ShardHash(*shard_hash)).0 {
                 let slot = slot as usize;
-                cells[slot] ^= turned;
+                cells[slot] ^= shard_hash;
                 counts[slot] = counts[slot].wrapping_add(1);
                 fine &= counts[slot] != 0;
             }
@@ -183,13 +183,13 @@ impl Peeler {
                 if counts[slot] != 1 {
                     continue;
                 }
-                let turned = Turned(cells[slot]);
-                let slots = shard.slots(turned).0.map(|slot| slot as usize);
-                order[done] = turned.0;
+                let shard_hash = ShardHash(cells[slot]);
+                let slots = shard.slots(shard_hash).0.map(|slot| slot as usize);
+                order[done] = shard_hash.0;
                 owned[done] = u8::from(slot == slots[1]) + 2 * u8::from(slot == slots[2]);
                 done += 1;
                 for other in slots {
-                    cells[other] ^= turned.0;
+                    cells[other] ^= shard_hash.0;
                     counts[other] -= 1;
                     lonely[waiting] = other as u32;
                     waiting += usize::from(counts[other] == 1);
@@ -211,9 +211,9 @@ impl Peeler {
         let Some((segments, shard)) = peeled.order else { return };
         let slots = segments.slots() as usize;
         let keys = self.order.words_mut()[..peeled.keys].iter().zip(self.owned.as_ref()).rev();
-        let keys = keys.map(|(turned, owned)| {
-            let (slots, fingerprint) = shard.slots(Turned(*turned));
-            let flipped = fingerprint ^ flip(shard.turned_back(Turned(*turned)));
+        let keys = keys.map(|(shard_hash, owned)| {
+            let (slots, fingerprint) = shard.slots(ShardHash(*shard_hash));
+            let flipped = fingerprint ^ flip(shard.original_hash(ShardHash(*shard_hash)));
             (slots.map(|slot| slot as usize), usize::from(*owned), flipped)
         });
         // Peeled to the end, cells and counts are all zero: either can take the fingerprints. The
@@ -296,9 +296,9 @@ fn distinct_to_front(hashes: &mut [Hash]) -> usize {
 
 /// Make room, with some to spare for a shard that is a little larger. What was there is zero, or
 /// written before it is read.
-fn grow(room: &mut Pages, bytes: u64) -> Result<(), SpecError> {
+fn grow(room: &mut AlignedBuf, bytes: u64) -> Result<(), SpecError> {
     if (room.as_ref().len() as u64) < bytes {
-        *room = Pages::zeroed(bytes + bytes / 64)?;
+        *room = AlignedBuf::zeroed(bytes + bytes / 64)?;
     }
     Ok(())
 }

@@ -181,11 +181,11 @@ fn the_rate_is_that_of_the_width() {
     }
 }
 
-/// Pinned for ever: a changed hash or choice of slots moves this list, and makes old files lie.
+/// Frozen: a changed hash or choice of slots moves this list, and makes old files lie.
 /// (So does a changed sizing, and that alone would be harmless: files say how they are cut.)
 #[test]
 fn golden_false_positives() {
-    let filter = Fuse::from_keys(spec(1.0 / 128.0), 0..1000u64).unwrap();
+    let filter = Fuse::with_spec(spec(1.0 / 128.0), 0..1000u64).unwrap();
     let wrong: Vec<u64> = (1000..).filter(|key: &u64| filter.contains(*key)).take(10).collect();
     assert_eq!(wrong, [1029, 1068, 1133, 1168, 1222, 1236, 1250, 1842, 1872, 2031]);
 }
@@ -256,11 +256,11 @@ fn sizing_tells_the_bits() {
 
 #[test]
 fn rates_beyond_32_bits_are_refused() {
-    let error = Fuse::from_keys(spec(1e-10), [1u8]).unwrap_err();
+    let error = Fuse::with_spec(spec(1e-10), [1u8]).unwrap_err();
     assert_eq!(error, SpecError::Width { got: 1e-10 });
     assert!(error.to_string().contains("1 to 32 bits"), "{error}");
-    assert_eq!(Fuse::from_keys(spec(0.5f64.powi(32)), [1u8]).unwrap().width(), 32);
-    assert_eq!(Fuse::from_keys(spec(0.99), [1u8]).unwrap().width(), 1);
+    assert_eq!(Fuse::with_spec(spec(0.5f64.powi(32)), [1u8]).unwrap().width(), 32);
+    assert_eq!(Fuse::with_spec(spec(0.99), [1u8]).unwrap().width(), 1);
 }
 
 #[test]

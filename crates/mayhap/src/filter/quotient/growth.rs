@@ -4,7 +4,7 @@ use super::line::COPIES;
 use super::table::Table;
 use super::{Quotient, stream};
 use crate::filter::{MergeError, same, same_scheme};
-use crate::kernel::Pages;
+use crate::kernel::AlignedBuf;
 use crate::sizing::QuotientShape;
 use crate::spec::SpecError;
 
@@ -29,22 +29,23 @@ impl Quotient {
     /// `false`, and nothing done, where the keys that are in would not fit.
     pub fn shrink(&mut self) -> Result<bool, SpecError> {
         match self.table.shape.shrunk() {
-            Some(shape) if shape.capacity() >= self.table.in_lines => {
+            Some(shape) if shape.capacity() >= self.counts().in_lines => {
                 self.lay_out(shape).map(|()| true)
             }
             _ => Ok(false),
         }
     }
 
-    /// Take in everything the other filter holds, as often as it holds it.
+    /// Add everything the other filter holds, as often as it holds it.
     ///
     /// Both must have the same range, as filters made to the same spec and expected growth have,
     /// whatever they have grown to since, and hash alike. It grows where it must.
     pub fn union<C: AsRef<[u8]>>(&mut self, other: &Quotient<C>) -> Result<(), MergeError> {
         same("ranges of fingerprints", self.table.shape.range, other.table.shape.range)?;
         same_scheme(&self.spec.scheme(), &other.spec.scheme())?;
+        sound(other)?;
         let mut shape = self.table.shape;
-        let total = self.table.in_lines.saturating_add(other.table.in_lines);
+        let total = self.counts().in_lines.saturating_add(other.counts().in_lines);
         while self.grows && shape.capacity() < total {
             let Some(grown) = shape.grown() else { break };
             shape = grown;
@@ -54,6 +55,27 @@ impl Quotient {
             Ok(table) => self.replace(table),
             // No memory for a new array: one after another into the old one, which needs none.
             Err(_) => other.fingerprints().for_each(|(f, copies)| self.insert_copies(f, copies)),
+        }
+        Ok(())
+    }
+
+    /// Keep what both filters hold, as often as the one that holds it less often.
+    ///
+    /// Every key that is in both stays. They must be alike as for [`union`](Quotient::union).
+    pub fn intersect<C: AsRef<[u8]>>(&mut self, other: &Quotient<C>) -> Result<(), MergeError> {
+        same("ranges of fingerprints", self.table.shape.range, other.table.shape.range)?;
+        same_scheme(&self.spec.scheme(), &other.spec.scheme())?;
+        sound(other)?;
+        let both = stream::common(self.fingerprints(), other.fingerprints());
+        match stream::collect(self.table.shape, both) {
+            Ok(table) => self.replace(table),
+            Err(_) => {
+                // No memory for a new array: clear this one and put the common ones back.
+                let both: Vec<(u64, u64)> =
+                    stream::common(self.fingerprints(), other.fingerprints()).collect();
+                self.clear();
+                both.into_iter().for_each(|(f, copies)| self.insert_copies(f, copies));
+            }
         }
         Ok(())
     }
@@ -72,7 +94,10 @@ impl Quotient {
     /// again: further keys fit all the same, if more slowly.
     #[inline]
     pub(super) fn make_room(&mut self) {
-        if self.table.in_lines >= self.full_at {
+        if self.unmoved.is_some() {
+            self.move_line();
+        }
+        if self.counts().in_lines >= self.full_at {
             self.grow_if_possible();
         }
     }
@@ -90,10 +115,18 @@ impl Quotient {
         Ok(())
     }
 
-    fn replace(&mut self, table: Table<Pages>) {
+    fn replace(&mut self, table: Table<AlignedBuf>) {
         self.full_at = full_at(table.shape, self.grows);
         self.table = table;
+        self.unmoved = None;
     }
+}
+
+/// Fails where the other filter's bytes are not those of one: it was opened in place, and nobody has
+/// read them yet.
+fn sound<C: AsRef<[u8]>>(other: &Quotient<C>) -> Result<(), MergeError> {
+    let damaged = |error| MergeError::new("lines", "sound", format_args!("damaged ({error})"));
+    other.check_lines().map_err(damaged)
 }
 
 /// So many keys in the lines are enough to grow.

@@ -1,8 +1,10 @@
 //! The filter that gives keys up again, counts them and grows: a quotient filter.
 
 mod growth;
+mod kind;
 mod line;
 mod side;
+mod steps;
 mod stream;
 mod table;
 mod tasks;
@@ -13,18 +15,18 @@ mod validate;
 pub use stream::Fingerprints;
 pub use validate::QuotientError;
 
-use super::Remove;
 use crate::Key;
 use crate::hash::{Hash, reduce};
 use crate::kernel::quotient::Kernel;
-use crate::kernel::{Mover, Pages};
+use crate::kernel::{AlignedBuf, Relocate};
 use crate::scheme::{Native, Scheme};
-use crate::sizing::{QuotientShape, hash_floor};
+use crate::sizing::{QuotientShape, collision_rate};
 use crate::spec::{MAX_CAPACITY, Spec, SpecError};
 use growth::full_at;
 use side::SideTable;
 use std::fmt;
-use table::Table;
+use steps::Unmoved;
+use table::{Counts, Table};
 use tasks::{ByLayout, fingerprint};
 
 /// A filter with a `remove`: a sorted multiset of fingerprints, packed into cache lines (a quotient
@@ -75,14 +77,18 @@ use tasks::{ByLayout, fingerprint};
 /// assert!(queued.capacity() >= 10_000 && queued.fpr_now() > 0.01); // nobody expected so many
 /// # Ok::<(), mayhap::SpecError>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Quotient<B = Pages> {
+#[derive(Clone)]
+pub struct Quotient<B = AlignedBuf> {
     table: Table<B>,
     kernel: Kernel,
     spec: Spec,
     /// Grow when so many are in the lines.
     full_at: u64,
     grows: bool,
+    /// Whether the lines are known to be sound: made here, or walked over once.
+    checked: bool,
+    /// What has not been moved yet, while it grows in steps.
+    unmoved: Option<Box<Unmoved>>,
 }
 
 impl Quotient {
@@ -113,7 +119,7 @@ impl Quotient {
         if grown > MAX_CAPACITY {
             return Err(SpecError::Capacity { got: grown });
         }
-        let floor = hash_floor(grown);
+        let floor = collision_rate(grown);
         if spec.fpr() < 2.0 * floor {
             return Err(SpecError::BelowHash { got: spec.fpr(), floor });
         }
@@ -129,7 +135,7 @@ impl Quotient {
                 remainder_bits: shape.remainder_bits,
             });
         }
-        let lines = Pages::zeroed(shape.bits() / 8)?;
+        let lines = AlignedBuf::zeroed(shape.bits() / 8)?;
         Ok(Quotient::over(spec, Table::empty(shape, lines)))
     }
 
@@ -137,7 +143,8 @@ impl Quotient {
     /// takes less time than inserting them.
     ///
     /// ```
-    /// # use mayhap::{Native, Quotient, Scheme, Spec};
+    /// # use mayhap::scheme::{Native, Scheme};
+    /// # use mayhap::{Quotient, Spec};
     /// let spec = Spec::new(1_000, 0.01)?;
     /// let mut hashes: Vec<_> = (0..1_000u64).map(|key| spec.scheme().hash(key)).collect();
     /// let mut known = Quotient::from_hashes(spec, &mut hashes)?;
@@ -146,7 +153,16 @@ impl Quotient {
     /// # Ok::<(), mayhap::SpecError>(())
     /// ```
     pub fn from_hashes(spec: Spec, hashes: &mut [Hash]) -> Result<Quotient, SpecError> {
-        let mut shape = QuotientShape::for_rate(spec.capacity(), spec.fpr());
+        let shape = QuotientShape::for_fpr(spec.capacity(), spec.fpr());
+        Quotient::from_hashes_in(spec, shape, hashes)
+    }
+
+    /// The same in this shape, or what it grows to.
+    fn from_hashes_in(
+        spec: Spec,
+        mut shape: QuotientShape,
+        hashes: &mut [Hash],
+    ) -> Result<Quotient, SpecError> {
         while shape.capacity() < hashes.len() as u64 {
             let Some(grown) = shape.grown() else { break };
             shape = grown;
@@ -172,8 +188,7 @@ impl Quotient {
     /// A full filter that must not grow takes further keys too: each moves ever more lines, and in
     /// the end goes into a side table of 16 bytes and more per key. Nothing is lost.
     pub fn set_auto_grow(&mut self, grows: bool) {
-        self.grows = grows;
-        self.full_at = full_at(self.table.shape, grows);
+        self.set_growing(grows);
     }
 
     /// Insert a key, once more if it is in already. `true`: it was certainly new.
@@ -192,14 +207,18 @@ impl Quotient {
 
     #[inline(never)]
     fn insert_one(&mut self, fingerprint: u64) -> bool {
-        self.kernel.choose(ByLayout(tasks::Insert(&mut self.table, fingerprint)))
+        let table = match &mut self.unmoved {
+            Some(unmoved) if fingerprint >= unmoved.from => &mut unmoved.table,
+            _ => &mut self.table,
+        };
+        self.kernel.choose(ByLayout(tasks::Insert(table, fingerprint)))
     }
 
     /// Insert them all; returns how many were certainly new.
     pub fn insert_batch(&mut self, hashes: &[Hash]) -> u64 {
-        let before = self.table.distinct;
+        let before = self.counts().distinct;
         self.insert_each(hashes, |_| ());
-        self.table.distinct - before
+        self.counts().distinct - before
     }
 
     /// Insert them all; `new` is cleared and filled, `true` for each that was certainly new.
@@ -210,10 +229,15 @@ impl Quotient {
     }
 
     fn insert_each(&mut self, mut hashes: &[Hash], mut report: impl FnMut(bool)) {
-        while !hashes.is_empty() {
+        while let [first, rest @ ..] = hashes {
             self.make_room();
+            if self.unmoved.is_some() {
+                report(self.insert_one(fingerprint(&self.table, *first)));
+                hashes = rest;
+                continue;
+            }
             // So many can be inserted before there is a need to look again.
-            let room = self.full_at.saturating_sub(self.table.in_lines).max(1);
+            let room = self.full_at.saturating_sub(self.table.counts.in_lines).max(1);
             let count = usize::try_from(room).unwrap_or(usize::MAX).min(hashes.len());
             let (now, later) = hashes.split_at(count);
             self.kernel.choose(ByLayout(tasks::Batch(
@@ -240,15 +264,22 @@ impl Quotient {
 
     #[inline(never)]
     fn remove_one(&mut self, fingerprint: u64) -> bool {
-        self.kernel.choose(ByLayout(tasks::Remove(&mut self.table, fingerprint)))
+        let table = match &mut self.unmoved {
+            Some(unmoved) if fingerprint >= unmoved.from => &mut unmoved.table,
+            _ => &mut self.table,
+        };
+        self.kernel.choose(ByLayout(tasks::Remove(table, fingerprint)))
     }
 
     /// Remove them all, one after another; returns how many were not certainly absent.
     pub fn remove_batch(&mut self, hashes: &[Hash]) -> u64 {
-        let before = self.table.keys;
+        if self.unmoved.is_some() {
+            return hashes.iter().map(|hash| u64::from(self.remove_hash(*hash))).sum();
+        }
+        let before = self.table.counts.keys;
         self.kernel
             .choose(ByLayout(tasks::Batch(tasks::RemoveEach(&mut self.table, |_| ()), hashes)));
-        before - self.table.keys
+        before - self.table.counts.keys
     }
 
     /// Remove them all, one after another; `removed` is cleared and filled, `false` for each that was
@@ -256,21 +287,29 @@ impl Quotient {
     pub fn remove_batch_removed(&mut self, hashes: &[Hash], removed: &mut Vec<bool>) {
         removed.clear();
         removed.reserve(hashes.len());
+        if self.unmoved.is_some() {
+            removed.extend(hashes.iter().map(|hash| self.remove_hash(*hash)));
+            return;
+        }
         let step = tasks::RemoveEach(&mut self.table, |was_in| removed.push(was_in));
         self.kernel.choose(ByLayout(tasks::Batch(step, hashes)));
     }
 
     /// Forget everything. It keeps the size that it has grown to.
     pub fn clear(&mut self) {
+        self.unmoved = None;
         self.table.bytes.as_mut().fill(0);
         self.table.side = SideTable::default();
-        (self.table.keys, self.table.distinct, self.table.in_lines) = (0, 0, 0);
+        self.table.counts = Counts::default();
         self.full_at = full_at(self.table.shape, self.grows);
     }
 
     /// Offer the memory of its lines to whoever tidies the heap: no answer changes.
-    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
-        self.table.bytes.move_by(mover);
+    pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
+        self.table.bytes.move_by(memory);
+        if let Some(unmoved) = &mut self.unmoved {
+            unmoved.table.bytes.move_by(memory);
+        }
     }
 }
 
@@ -278,7 +317,15 @@ impl<B: AsRef<[u8]>> Quotient<B> {
     /// A filter over a table whose counts are right.
     fn over(spec: Spec, table: Table<B>) -> Quotient<B> {
         let full_at = full_at(table.shape, true);
-        Quotient { table, kernel: Kernel::detect(), spec, full_at, grows: true }
+        Quotient {
+            table,
+            kernel: Kernel::detect(),
+            spec,
+            full_at,
+            grows: true,
+            checked: true,
+            unmoved: None,
+        }
     }
 
     /// A filter over lines and a side table that [`as_bytes`](Quotient::as_bytes) and
@@ -307,18 +354,44 @@ impl<B: AsRef<[u8]>> Quotient<B> {
         lines: B,
         side: B,
     ) -> Result<Quotient<B>, QuotientError> {
-        if !shape.is_valid() {
-            let what = "remainder bits or the range are out of bounds";
-            return Err(QuotientError { what, at: shape.remainder_bits.into() });
-        }
-        if !validate::is_side_table(side.as_ref()) {
-            let what = "the side table has part of an entry";
-            return Err(QuotientError { what, at: side.as_ref().len() as u64 });
-        }
-        let mut table = Table::empty(shape, lines);
-        table.side = SideTable::Bytes(side);
-        validate::count(&mut table)?;
+        let mut table = Quotient::unread(shape, lines, Some(side))?;
+        table.counts = validate::count(&table)?;
         Ok(Quotient::over(spec, table))
+    }
+
+    fn set_growing(&mut self, grows: bool) {
+        self.grows = grows;
+        self.full_at = full_at(self.table.shape, grows);
+    }
+
+    /// Whether inserts grow it when it is full.
+    pub fn auto_grow(&self) -> bool {
+        self.grows
+    }
+
+    /// A table over bytes that are as long as they must be; nothing else about them is known.
+    fn unread(shape: QuotientShape, lines: B, side: Option<B>) -> Result<Table<B>, QuotientError> {
+        validate::check_lengths(shape, &lines, side.as_ref())?;
+        let mut table = Table::empty(shape, lines);
+        if let Some(side) = side {
+            table.side = SideTable::Bytes(side);
+        }
+        Ok(table)
+    }
+
+    /// Check every line and every entry of the side table, and that they hold as much as was said.
+    /// Filters that were opened in place are usable without: whatever their bytes, a lookup stays
+    /// inside of them. One walk over everything.
+    pub(crate) fn check_lines(&self) -> Result<(), QuotientError> {
+        if self.checked {
+            return Ok(());
+        }
+        let counts = validate::count(&self.table)?;
+        if counts != self.table.counts {
+            let what = "the lines and the side table hold another number of keys than is stated";
+            return Err(QuotientError { what, at: counts.keys });
+        }
+        Ok(())
     }
 
     /// Whether the key may be in; `false` is certain.
@@ -335,12 +408,19 @@ impl<B: AsRef<[u8]>> Quotient<B> {
 
     #[inline(never)]
     fn contains_one(&self, fingerprint: u64) -> bool {
+        if let Some(unmoved) = self.unmoved(fingerprint) {
+            return self.kernel.choose(ByLayout(tasks::Contains(unmoved, fingerprint)));
+        }
         self.kernel.choose(ByLayout(tasks::Contains(&self.table, fingerprint)))
     }
 
-    /// Ask for all of them at once: `answers` is cleared and filled, one answer per hash.
+    /// Look up all of them: `answers` is cleared and filled, one answer per hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
         answers.clear();
+        if self.unmoved.is_some() {
+            answers.extend(hashes.iter().map(|hash| self.contains_hash(*hash)));
+            return;
+        }
         answers.resize(hashes.len(), false);
         let step = tasks::Answer(&self.table, answers.iter_mut());
         self.kernel.choose(ByLayout(tasks::Batch(step, hashes)));
@@ -356,13 +436,21 @@ impl<B: AsRef<[u8]>> Quotient<B> {
     /// How often the hashed key may be in, as for [`count`](Quotient::count).
     #[inline]
     pub fn count_hash(&self, hash: Hash) -> u64 {
-        self.kernel.run(tasks::Count(&self.table, fingerprint(&self.table, hash)))
+        let fingerprint = fingerprint(&self.table, hash);
+        match self.unmoved(fingerprint) {
+            Some(unmoved) => self.kernel.run(tasks::Count(unmoved, fingerprint)),
+            None => self.kernel.run(tasks::Count(&self.table, fingerprint)),
+        }
     }
 
     /// Count all of them at once: `counts` is cleared and filled, one count per hash.
     pub fn count_batch(&self, hashes: &[Hash], counts: &mut Vec<u64>) {
         counts.clear();
         counts.reserve(hashes.len());
+        if self.unmoved.is_some() {
+            counts.extend(hashes.iter().map(|hash| self.count_hash(*hash)));
+            return;
+        }
         self.kernel.choose(ByLayout(tasks::Batch(tasks::Tally(&self.table, counts), hashes)));
     }
 
@@ -379,7 +467,11 @@ impl<B: AsRef<[u8]>> Quotient<B> {
     /// # Ok::<(), mayhap::SpecError>(())
     /// ```
     pub fn fingerprints(&self) -> Fingerprints<'_> {
-        Fingerprints::of(&self.table)
+        let moved = Fingerprints::of(&self.table);
+        match &self.unmoved {
+            Some(unmoved) => moved.then(Fingerprints::from_line(&unmoved.table, unmoved.line)),
+            None => moved,
+        }
     }
 
     /// The fingerprint of a hashed key: all that the filter keeps of it.
@@ -387,7 +479,7 @@ impl<B: AsRef<[u8]>> Quotient<B> {
         fingerprint(&self.table, hash)
     }
 
-    /// Hash a key once, to ask, insert or remove it later.
+    /// Hash a key once, to look up, insert or remove it later.
     #[inline]
     pub fn hash(&self, key: impl Key) -> Hash {
         self.spec.scheme_ref().hash(key)
@@ -410,17 +502,12 @@ impl<B: AsRef<[u8]>> Quotient<B> {
 
     /// Inserts less removals: exact.
     pub fn keys(&self) -> u64 {
-        self.table.keys
-    }
-
-    /// Whether nothing is in.
-    pub fn is_empty(&self) -> bool {
-        self.table.keys == 0
+        self.counts().keys
     }
 
     /// Distinct fingerprints that are in: exact.
     pub fn distinct_fingerprints(&self) -> u64 {
-        self.table.distinct
+        self.counts().distinct
     }
 
     /// The keys it has room for as it is laid out now, copies counted: up to three of each key.
@@ -428,32 +515,60 @@ impl<B: AsRef<[u8]>> Quotient<B> {
         self.table.shape.capacity()
     }
 
+    /// How many more keys it takes before it grows, or is full if it must not: then it holds as many
+    /// as its spec says, copies counted.
+    pub fn room(&self) -> u64 {
+        match self.grows {
+            true => self.full_at.saturating_sub(self.counts().in_lines),
+            false => self.spec.capacity().saturating_sub(self.keys()),
+        }
+    }
+
+    /// The bytes of its lines once it has grown; `None` where it cannot. While it grows, these are
+    /// needed beside those that it has.
+    pub fn grown_bytes(&self) -> Option<u64> {
+        Some(self.table.shape.grown()?.bits() / 8)
+    }
+
     /// The distinct keys up to which it has the rate of its spec, however often it grows.
-    pub fn keys_at_rate(&self) -> u64 {
+    pub fn keys_at_fpr(&self) -> u64 {
         (-(-self.spec.fpr()).ln_1p() * self.table.shape.range as f64) as u64
+    }
+
+    /// The share of slots that are taken: [`load`](Quotient::load) by the name that other kinds have.
+    pub fn fill(&self) -> f64 {
+        self.load()
     }
 
     /// The share of slots that are taken. Above 0.95 inserts take longer.
     pub fn load(&self) -> f64 {
-        self.table.in_lines as f64 / self.table.shape.slots() as f64
+        self.counts().in_lines as f64 / self.table.shape.slots() as f64
     }
 
     /// Fingerprints in the side table, 16 bytes each.
     pub fn side_entries(&self) -> u64 {
-        self.table.side.entries() as u64
+        let unmoved = self.unmoved.as_ref().map_or(0, |unmoved| unmoved.table.side.entries());
+        (self.table.side.entries() + unmoved) as u64
     }
 
     /// How many distinct keys are in, told from the fingerprints: some share one.
     pub fn estimate(&self) -> u64 {
-        self.table.shape.keys_at(self.table.distinct).round() as u64
+        self.table.shape.keys_at(self.counts().distinct).round() as u64
     }
 
     /// The false-positive rate as it stands now, exactly: the share of fingerprints that are taken.
     pub fn fpr_now(&self) -> f64 {
-        self.table.distinct as f64 / self.table.shape.range as f64
+        self.counts().distinct as f64 / self.table.shape.range as f64
     }
 
-    /// The lines, 64 bytes each, little-endian.
+    /// Bytes that it takes: lines and side table, while it grows in steps also the old ones.
+    pub fn bytes(&self) -> u64 {
+        let unmoved = self.unmoved.as_ref().map_or(0, |unmoved| unmoved.table.bytes.as_ref().len());
+        (self.as_bytes().len() + unmoved) as u64 + side::ENTRY_BYTES as u64 * self.side_entries()
+    }
+
+    /// The lines, 64 bytes each, little-endian. While it [grows in steps](Quotient::grow_in_steps), of
+    /// what has been moved; a file has everything at any time.
     pub fn as_bytes(&self) -> &[u8] {
         self.table.bytes.as_ref()
     }
@@ -462,12 +577,6 @@ impl<B: AsRef<[u8]>> Quotient<B> {
     /// little-endian.
     pub fn side_bytes(&self) -> Vec<u8> {
         self.table.side.to_bytes()
-    }
-}
-
-impl Remove for Quotient {
-    fn remove_hash(&mut self, hash: Hash) -> bool {
-        self.remove_hash(hash)
     }
 }
 
@@ -485,7 +594,7 @@ impl<B: AsRef<[u8]>> fmt::Display for Quotient<B> {
             self.side_entries(),
             self.fpr_now(),
             self.spec.fpr(),
-            self.keys_at_rate(),
+            self.keys_at_fpr(),
         )
     }
 }

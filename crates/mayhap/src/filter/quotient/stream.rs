@@ -3,12 +3,13 @@
 
 use super::line::{COPIES, FLAG_BIT, Header, Place, Target, ends_at, low, occupied_at, window};
 use super::side;
-use super::table::Table;
-use crate::kernel::{Line, Pages};
+use super::table::{Counts, Table};
+use crate::kernel::{AlignedBuf, Line};
 use crate::sizing::{LineLayout, MAX_OFFSET, QuotientShape};
 use crate::spec::SpecError;
 use std::collections::BTreeMap;
 use std::iter::Peekable;
+use std::ops::Range;
 
 /// The fingerprints in the lines, in order, copies one after another.
 #[derive(Clone, Debug)]
@@ -26,11 +27,14 @@ struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    fn new(lines: &'a [Line], layout: LineLayout, home_lines: usize) -> Elements<'a> {
-        let home_lines = home_lines.min(lines.len());
-        let (at, first) = (Place { line: 0, slot: 0 }, lines.first().map_or(Header(0), Header::of));
-        let (occupied, ends) = (first.occupied(layout), first.ends(layout));
-        Elements { lines, layout, home_lines, line: 0, occupied, at, ends }
+    /// Those of the homes of these lines.
+    fn new(lines: &'a [Line], layout: LineLayout, homes: Range<usize>) -> Elements<'a> {
+        let (line, home_lines) = (homes.start, homes.end.min(lines.len()));
+        let header = |line: usize| lines.get(line).map_or(Header(0), Header::of);
+        let occupied = if line < home_lines { header(line).occupied(layout) } else { 0 };
+        let at = Place::new(layout, line, header(line).offset());
+        let ends = header(at.line).ends(layout);
+        Elements { lines, layout, home_lines, line, occupied, at, ends }
     }
 
     /// Go on at this place. Only bytes that are not a filter's have none there: then it is the end.
@@ -77,6 +81,15 @@ impl Iterator for Elements<'_> {
     }
 }
 
+/// The fingerprints of the homes of one line, wherever they lie.
+pub(super) fn elements_of_line(
+    lines: &[Line],
+    layout: LineLayout,
+    line: usize,
+) -> impl Iterator<Item = u64> {
+    Elements::new(lines, layout, line..line + 1)
+}
+
 /// The distinct fingerprints of a filter in ascending order, each with the number of its copies.
 ///
 /// Made by [`Quotient::fingerprints`](crate::Quotient::fingerprints).
@@ -84,13 +97,25 @@ impl Iterator for Elements<'_> {
 pub struct Fingerprints<'a> {
     elements: Peekable<Elements<'a>>,
     side: Peekable<side::Iter<'a>>,
+    /// Those that come after, of another table.
+    then: Option<Box<Fingerprints<'a>>>,
 }
 
 impl<'a> Fingerprints<'a> {
     pub(super) fn of<B: AsRef<[u8]>>(table: &'a Table<B>) -> Fingerprints<'a> {
-        let home_lines = table.shape.home_lines() as usize;
-        let elements = Elements::new(table.lines(), table.layout, home_lines);
-        Fingerprints { elements: elements.peekable(), side: table.side.iter().peekable() }
+        Fingerprints::from_line(table, 0)
+    }
+
+    /// Those in the lines from this one on, and all of the side table.
+    pub(super) fn from_line<B: AsRef<[u8]>>(table: &'a Table<B>, line: usize) -> Fingerprints<'a> {
+        let homes = line..table.shape.home_lines() as usize;
+        let elements = Elements::new(table.lines(), table.layout, homes).peekable();
+        Fingerprints { elements, side: table.side.iter().peekable(), then: None }
+    }
+
+    /// These, then the others.
+    pub(super) fn then(self, others: Fingerprints<'a>) -> Fingerprints<'a> {
+        Fingerprints { then: Some(Box::new(others)), ..self }
     }
 }
 
@@ -105,7 +130,10 @@ impl Iterator for Fingerprints<'_> {
             (Some(element), Some((entry, _))) => element.min(entry),
             (Some(element), None) => element,
             (None, Some((entry, _))) => entry,
-            (None, None) => return None,
+            (None, None) => {
+                *self = *self.then.take()?;
+                return self.next();
+            }
         };
         let mut copies = 0;
         while self.elements.next_if_eq(&fingerprint).is_some() {
@@ -135,9 +163,22 @@ pub(super) fn merged<'a>(
     })
 }
 
+/// What two streams have in common: of each fingerprint as many copies as both have.
+pub(super) fn common<'a>(
+    ours: impl Iterator<Item = (u64, u64)> + 'a,
+    theirs: impl Iterator<Item = (u64, u64)> + 'a,
+) -> impl Iterator<Item = (u64, u64)> + 'a {
+    let mut theirs = theirs.peekable();
+    ours.filter_map(move |(fingerprint, count)| {
+        while theirs.next_if(|entry| entry.0 < fingerprint).is_some() {}
+        let (_, other) = theirs.next_if(|entry| entry.0 == fingerprint)?;
+        Some((fingerprint, count.min(other)))
+    })
+}
+
 /// Lays out fingerprints that come in order.
 struct Writer {
-    lines: Pages,
+    lines: AlignedBuf,
     side: BTreeMap<u64, u64>,
     layout: LineLayout,
     /// The line of the last fingerprint, and the first free slot at or behind its start.
@@ -145,26 +186,22 @@ struct Writer {
     free: Place,
     /// The home of the last element in the lines, and where that is.
     last: Option<(u64, Place)>,
-    keys: u64,
-    distinct: u64,
-    in_lines: u64,
+    counts: Counts,
 }
 
 /// A table of this shape that holds these fingerprints, which come in ascending order.
 pub(super) fn collect(
     shape: QuotientShape,
     fingerprints: impl Iterator<Item = (u64, u64)>,
-) -> Result<Table<Pages>, SpecError> {
+) -> Result<Table<AlignedBuf>, SpecError> {
     let mut writer = Writer {
-        lines: Pages::zeroed(shape.bits() / 8)?,
+        lines: AlignedBuf::zeroed(shape.bits() / 8)?,
         side: BTreeMap::new(),
         layout: shape.layout(),
         line: 0,
         free: Place { line: 0, slot: 0 },
         last: None,
-        keys: 0,
-        distinct: 0,
-        in_lines: 0,
+        counts: Counts::default(),
     };
     fingerprints.for_each(|(fingerprint, copies)| writer.push(fingerprint, copies));
     Ok(writer.finish(shape))
@@ -175,8 +212,8 @@ impl Writer {
     fn push(&mut self, fingerprint: u64, copies: u64) {
         let target = Target::new(self.layout, fingerprint);
         self.advance(target.line);
-        self.keys = self.keys.saturating_add(copies);
-        self.distinct += u64::from(copies != 0);
+        self.counts.keys = self.counts.keys.saturating_add(copies);
+        self.counts.distinct += u64::from(copies != 0);
         for left in (1..=copies).rev() {
             // As inserts do: no more than three in the lines, and no offset past its eight bits.
             if copies - left == u64::from(COPIES) || self.behind(target.line) >= MAX_OFFSET {
@@ -226,7 +263,7 @@ impl Writer {
         if let Some(word) = bytes.and_then(<[u8]>::first_chunk_mut) {
             *word = (u64::from_le_bytes(*word) | target.remainder << (bit % 8)).to_le_bytes();
         }
-        self.in_lines += 1;
+        self.counts.in_lines += 1;
         self.free = at.next(layout);
     }
 
@@ -241,17 +278,17 @@ impl Writer {
         lines_mut(&mut self.lines)[line][bit / 8] |= 1 << (bit % 8);
     }
 
-    fn finish(mut self, shape: QuotientShape) -> Table<Pages> {
+    fn finish(mut self, shape: QuotientShape) -> Table<AlignedBuf> {
         self.end_run();
         let last = self.lines.as_ref().len() / 64 - 1;
         self.advance(last);
         let mut table = Table::empty(shape, self.lines);
         *table.side.tree_mut() = self.side;
-        (table.keys, table.distinct, table.in_lines) = (self.keys, self.distinct, self.in_lines);
+        table.counts = self.counts;
         table
     }
 }
 
-fn lines_mut(lines: &mut Pages) -> &mut [Line] {
+fn lines_mut(lines: &mut AlignedBuf) -> &mut [Line] {
     lines.as_mut().as_chunks_mut().0
 }

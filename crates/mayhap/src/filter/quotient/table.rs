@@ -11,7 +11,7 @@ use super::line::{
 };
 use super::side::SideTable;
 use crate::kernel::quotient::{Isa, Task};
-use crate::kernel::{Line, Pages};
+use crate::kernel::{AlignedBuf, Line};
 use crate::sizing::{LineLayout, MAX_OFFSET, QuotientShape};
 
 /// The multiset of fingerprints, and how many there are.
@@ -21,6 +21,12 @@ pub(super) struct Table<B> {
     pub side: SideTable<B>,
     pub shape: QuotientShape,
     pub layout: LineLayout,
+    pub counts: Counts,
+}
+
+/// How much is in a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
     /// All copies.
     pub keys: u64,
     /// Distinct fingerprints.
@@ -33,7 +39,7 @@ impl<B: AsRef<[u8]>> Table<B> {
     /// A table of no keys over bytes that are all zero.
     pub fn empty(shape: QuotientShape, bytes: B) -> Table<B> {
         let (side, layout) = (SideTable::default(), shape.layout());
-        Table { bytes, side, shape, layout, keys: 0, distinct: 0, in_lines: 0 }
+        Table { bytes, side, shape, layout, counts: Counts::default() }
     }
 
     #[inline(always)]
@@ -121,7 +127,7 @@ fn is_full(header: Header, next: Header, layout: LineLayout) -> bool {
     header.ends(layout) >> (layout.slots - 1) != 0 || next.offset() != 0
 }
 
-impl Table<Pages> {
+impl Table<AlignedBuf> {
     #[inline(always)]
     fn lines_mut(&mut self) -> &mut [Line] {
         self.bytes.as_mut().as_chunks_mut().0
@@ -144,14 +150,14 @@ impl Table<Pages> {
         let layout = self.layout::<BITS>();
         let new = match self.insert_at_home(layout, isa, Target::new(layout, fingerprint)) {
             Some(new) => {
-                self.in_lines += 1;
+                self.counts.in_lines += 1;
                 new
             }
             None => isa.call(InsertAnywhere::<BITS>(self, fingerprint)),
         };
         // Not even merged filters have so many copies; a file may say that it has.
-        self.keys = self.keys.saturating_add(1);
-        self.distinct += u64::from(new);
+        self.counts.keys = self.counts.keys.saturating_add(1);
+        self.counts.distinct += u64::from(new);
         new
     }
 
@@ -208,8 +214,8 @@ impl Table<Pages> {
             None => isa.call(RemoveAnywhere::<BITS>(self, fingerprint)),
         };
         let removed = copies > 0;
-        self.keys = self.keys.saturating_sub(removed.into());
-        self.distinct -= u64::from(copies == 1);
+        self.counts.keys = self.counts.keys.saturating_sub(removed.into());
+        self.counts.distinct -= u64::from(copies == 1);
         removed
     }
 
@@ -255,7 +261,7 @@ impl Table<Pages> {
         let header = header.with_ends(layout, ends).without_home(layout, target.home, is_only);
         let line = self.lines_mut().get_mut(target.line)?;
         isa.close_slot(line, layout, header.0, slot, 0);
-        self.in_lines -= 1;
+        self.counts.in_lines -= 1;
         Some(equal.count_ones().into())
     }
 
@@ -271,7 +277,7 @@ impl Table<Pages> {
     pub fn count_aside(&mut self, fingerprint: u64, copies: u64) {
         if let Some(count) = self.side.tree_mut().get_mut(&fingerprint) {
             *count = count.saturating_add(copies);
-            self.keys = self.keys.saturating_add(copies);
+            self.counts.keys = self.counts.keys.saturating_add(copies);
         }
     }
 
@@ -295,7 +301,7 @@ impl Table<Pages> {
 }
 
 /// Insert where the home line is full, or has many copies or entries in the side table.
-struct InsertAnywhere<'a, const BITS: u32>(&'a mut Table<Pages>, u64);
+struct InsertAnywhere<'a, const BITS: u32>(&'a mut Table<AlignedBuf>, u64);
 
 impl<const BITS: u32> Task for InsertAnywhere<'_, BITS> {
     type Out = bool;
@@ -332,7 +338,7 @@ impl<const BITS: u32> Task for InsertAnywhere<'_, BITS> {
             last += 1;
             next = table.header(last + 1);
         }
-        table.in_lines += 1;
+        table.counts.in_lines += 1;
         // A line is read whole right after, and must not have to wait for smaller writes to it: what
         // changes in its header is written with the rest.
         let lines = table.lines_mut();
@@ -384,7 +390,7 @@ fn element(lines: &[Line], layout: LineLayout, Place { line, slot }: Place) -> E
 }
 
 /// Remove where runs of the home line leave it, or there may be copies in the side table.
-struct RemoveAnywhere<'a, const BITS: u32>(&'a mut Table<Pages>, u64);
+struct RemoveAnywhere<'a, const BITS: u32>(&'a mut Table<AlignedBuf>, u64);
 
 impl<const BITS: u32> Task for RemoveAnywhere<'_, BITS> {
     /// How many copies there were.
@@ -405,7 +411,7 @@ impl<const BITS: u32> Task for RemoveAnywhere<'_, BITS> {
             return copies;
         }
         let Some((run, (less, 1..))) = found else { return 0 };
-        table.in_lines -= 1;
+        table.counts.in_lines -= 1;
         let at = Place::new(layout, run.start.line, run.start.slot + less);
         let is_only = run.start == run.last;
         let lines = table.lines_mut();

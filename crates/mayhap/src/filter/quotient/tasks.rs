@@ -4,7 +4,7 @@ use super::line::Header;
 use super::table::Table;
 use crate::hash::{Hash, reduce};
 use crate::kernel::quotient::{Isa, Task};
-use crate::kernel::{CACHED, Line, Pages, prefetch_near};
+use crate::kernel::{AlignedBuf, CACHED, Line, prefetch_near};
 
 /// How many keys the prefetches run ahead: work on a line takes long enough that more would only
 /// push each other out of the first-level cache.
@@ -64,27 +64,27 @@ impl<B: AsRef<[u8]>> Task for Count<'_, B> {
 }
 
 /// Put a fingerprint in. `true`: it is the first of its copies.
-pub(super) struct Insert<'a, const BITS: u32 = 0>(pub &'a mut Table<Pages>, pub u64);
+pub(super) struct Insert<'a, const BITS: u32 = 0>(pub &'a mut Table<AlignedBuf>, pub u64);
 
 impl<const BITS: u32> Task for Insert<'_, BITS> {
     type Out = bool;
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> bool {
-        prefetch_behind::<Pages, BITS>(self.0, self.1, MOVED);
+        prefetch_behind::<AlignedBuf, BITS>(self.0, self.1, MOVED);
         self.0.insert::<BITS, I>(isa, self.1)
     }
 }
 
 /// Take a fingerprint out. `false`: it was not in.
-pub(super) struct Remove<'a, const BITS: u32 = 0>(pub &'a mut Table<Pages>, pub u64);
+pub(super) struct Remove<'a, const BITS: u32 = 0>(pub &'a mut Table<AlignedBuf>, pub u64);
 
 impl<const BITS: u32> Task for Remove<'_, BITS> {
     type Out = bool;
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> bool {
-        prefetch_behind::<Pages, BITS>(self.0, self.1, MOVED);
+        prefetch_behind::<AlignedBuf, BITS>(self.0, self.1, MOVED);
         self.0.remove::<BITS, I>(isa, self.1)
     }
 }
@@ -260,14 +260,14 @@ impl<B: AsRef<[u8]>> Step for Tally<'_, B> {
 }
 
 /// Insert each; the function hears whether it was new.
-pub(super) struct InsertEach<'a, R>(pub &'a mut Table<Pages>, pub R);
+pub(super) struct InsertEach<'a, R>(pub &'a mut Table<AlignedBuf>, pub R);
 
 impl<R: FnMut(bool)> Step for InsertEach<'_, R> {
-    type Bytes = Pages;
+    type Bytes = AlignedBuf;
     const CHANGES: bool = true;
 
     #[inline(always)]
-    fn table(&self) -> &Table<Pages> {
+    fn table(&self) -> &Table<AlignedBuf> {
         self.0
     }
 
@@ -278,14 +278,14 @@ impl<R: FnMut(bool)> Step for InsertEach<'_, R> {
 }
 
 /// Remove each; the function hears whether it was in.
-pub(super) struct RemoveEach<'a, R>(pub &'a mut Table<Pages>, pub R);
+pub(super) struct RemoveEach<'a, R>(pub &'a mut Table<AlignedBuf>, pub R);
 
 impl<R: FnMut(bool)> Step for RemoveEach<'_, R> {
-    type Bytes = Pages;
+    type Bytes = AlignedBuf;
     const CHANGES: bool = true;
 
     #[inline(always)]
-    fn table(&self) -> &Table<Pages> {
+    fn table(&self) -> &Table<AlignedBuf> {
         self.0
     }
 

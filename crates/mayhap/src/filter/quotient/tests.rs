@@ -2,6 +2,7 @@
 
 mod damage;
 mod model;
+mod steps;
 mod whole;
 
 use super::*;
@@ -59,8 +60,5 @@ fn agrees<B: AsRef<[u8]>>(filter: &Quotient<B>, model: &Model) {
     let side = filter.side_bytes();
     let read = Quotient::from_bytes(filter.spec(), filter.shape(), filter.as_bytes(), &side);
     let read = read.unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(
-        (read.table.keys, read.table.distinct, read.table.in_lines),
-        (filter.table.keys, filter.table.distinct, filter.table.in_lines)
-    );
+    assert_eq!(read.table.counts, filter.table.counts);
 }

@@ -2,7 +2,7 @@
 
 use super::line::{COPIES, Header, Place, Target, compare, ends_at, find, low, window};
 use super::side::ENTRY_BYTES;
-use super::table::Table;
+use super::table::{Counts, Table};
 use crate::kernel::Line;
 use crate::sizing::{LineLayout, MAX_OFFSET, QuotientShape};
 use std::fmt;
@@ -10,6 +10,7 @@ use std::ops::Range;
 
 /// Why bytes are not a quotient filter of the shape they claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct QuotientError {
     /// What does not hold.
     pub what: &'static str,
@@ -41,13 +42,25 @@ struct Walk<'a> {
     distinct: u64,
 }
 
+/// Check what can be checked without reading the lines: that there are as many as the shape says.
+pub(super) fn check_lengths<B: AsRef<[u8]>>(
+    shape: QuotientShape,
+    lines: &B,
+    side: Option<&B>,
+) -> Result<(), QuotientError> {
+    let bits = shape.remainder_bits as usize;
+    check(shape.is_valid(), "remainder bits or the range are out of bounds", bits)?;
+    let bytes = lines.as_ref().len();
+    let stated = shape.bits() / 8;
+    check(bytes as u64 == stated, "the length of the lines is not what the shape says", bytes)?;
+    let bytes = side.map_or(0, |side| side.as_ref().len());
+    check(bytes.is_multiple_of(ENTRY_BYTES), "the side table has part of an entry", bytes)
+}
+
 /// Check every line and entry, and count what is in them. Nothing about them is taken on trust, so
 /// that no search can leave the lines and every key that is in can be found and removed.
-pub(super) fn count<B: AsRef<[u8]>>(table: &mut Table<B>) -> Result<(), QuotientError> {
+pub(super) fn count<B: AsRef<[u8]>>(table: &Table<B>) -> Result<Counts, QuotientError> {
     let (shape, layout) = (table.shape, table.layout);
-    check(shape.is_valid(), "remainder bits or the range are out of bounds", 0)?;
-    let bytes = table.bytes.as_ref().len() as u64;
-    check(bytes == shape.bits() / 8, "the length of the lines is not what the shape says", 0)?;
     let at = Place { line: 0, slot: 0 };
     let mut walk = Walk { lines: table.lines(), layout, shape, at, keys: 0, distinct: 0 };
     for line in 0..walk.lines.len() {
@@ -83,13 +96,7 @@ pub(super) fn count<B: AsRef<[u8]>>(table: &mut Table<B>) -> Result<(), Quotient
         run.is_none_or(|run| compare(table.lines(), layout, run, target.remainder).1 == 0)
     };
     distinct += table.side.iter().filter(|entry| alone(entry.0)).count() as u64;
-    (table.keys, table.distinct, table.in_lines) = (keys, distinct, in_lines);
-    Ok(())
-}
-
-/// Whether bytes can be a side table: whole entries.
-pub(super) fn is_side_table(bytes: &[u8]) -> bool {
-    bytes.len().is_multiple_of(ENTRY_BYTES)
+    Ok(Counts { keys, distinct, in_lines })
 }
 
 impl Walk<'_> {

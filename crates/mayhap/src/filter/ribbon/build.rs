@@ -6,9 +6,9 @@ use super::sort::sort_distinct;
 use crate::Key;
 use crate::filter::fuse::build::{HashBuffer, PassDigest, partition, shards_within};
 use crate::hash::{Hash, reduce};
-use crate::kernel::Pages;
+use crate::kernel::AlignedBuf;
 use crate::kernel::ribbon::{Record, Seed, back_substitute};
-use crate::scheme::Scheme;
+use crate::scheme::{Native, Scheme};
 use crate::sizing::{
     BLOCK_SLOTS, LayerShape, MAX_LAYERS, RIBBON_PADDING, RIBBON_RECORD, RibbonShape,
 };
@@ -22,17 +22,28 @@ const SEEDS: u32 = 32;
 const MAX_SHARD_KEYS: usize = 1 << 28;
 
 impl Ribbon {
-    /// A filter of these keys; equal ones count once. Their hashes are held in memory, 8 bytes
-    /// each: where that is too much see [`build`](Ribbon::build).
+    /// A filter of these keys at a false-positive rate of `fpr`; equal keys count once. Their hashes
+    /// are held in memory, 8 bytes each: where that is too much see [`build`](Ribbon::build).
     ///
     /// ```
-    /// # use mayhap::{Ribbon, Spec};
-    /// let filter = Ribbon::from_keys(Spec::new(2, 0.001)?, ["ada", "bob", "ada"])?;
+    /// # use mayhap::Ribbon;
+    /// let filter = Ribbon::from_keys(0.001, ["ada", "bob", "ada"])?;
     /// assert_eq!(filter.keys(), 2);
     /// assert!(filter.contains("bob"));
     /// # Ok::<(), mayhap::SpecError>(())
     /// ```
     pub fn from_keys<K: Key>(
+        fpr: f64,
+        keys: impl IntoIterator<Item = K>,
+    ) -> Result<Ribbon, SpecError> {
+        let scheme = Native::default();
+        let mut hashes: Vec<Hash> = keys.into_iter().map(|key| scheme.hash(key)).collect();
+        Ribbon::from_hashes(Spec::new(hashes.len() as u64, fpr)?, &mut hashes)
+    }
+
+    /// As [`from_keys`](Ribbon::from_keys), with the rate, the seed or the secret of a [`Spec`]; its
+    /// capacity is not looked at, since the keys are here.
+    pub fn with_spec<K: Key>(
         spec: Spec,
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Ribbon, SpecError> {
@@ -64,7 +75,8 @@ impl Ribbon {
     /// is to the last byte what [`from_hashes`](Ribbon::from_hashes) makes of them.
     ///
     /// ```
-    /// # use mayhap::{Ribbon, Scheme, Spec};
+    /// # use mayhap::scheme::Scheme;
+    /// # use mayhap::{Ribbon, Spec};
     /// let spec = Spec::new(10_000, 0.01)?;
     /// let scheme = spec.scheme();
     /// let filter = Ribbon::build(spec, 1_000, |keep| {
@@ -120,7 +132,9 @@ impl Ribbon {
 /// that any thread may build any of them, and the bytes are the same.
 ///
 /// ```
-/// use mayhap::{Hash, Ribbon, RibbonBuilder, Scheme, Spec};
+/// use mayhap::ribbon::RibbonBuilder;
+/// use mayhap::scheme::Scheme;
+/// use mayhap::{Hash, Ribbon, Spec};
 /// let spec = Spec::new(3_000_000, 0.01)?;
 /// let mut hashes: Vec<Hash> = (0..3_000_000u64).map(|key| spec.scheme().hash(key)).collect();
 /// let builder = RibbonBuilder::new(spec, hashes.len() as u64)?;
@@ -143,7 +157,7 @@ pub struct RibbonBuilder {
     first_seed: u32,
     records: Vec<[u8; RIBBON_RECORD as usize]>,
     keys: u64,
-    body: Pages,
+    body: AlignedBuf,
     /// Bytes of the body that are written.
     end: u64,
 }
@@ -160,7 +174,7 @@ impl RibbonBuilder {
     /// For this many hashes in all, equal ones counted as often as they come.
     pub fn new(spec: Spec, hashes: u64) -> Result<RibbonBuilder, SpecError> {
         let refused = SpecError::Width { got: spec.fpr() };
-        let shape = RibbonShape::for_rate(hashes, spec.fpr()).ok_or(refused)?;
+        let shape = RibbonShape::for_fpr(hashes, spec.fpr()).ok_or(refused)?;
         RibbonBuilder::with_shape(spec, shape, 0)
     }
 
@@ -176,7 +190,7 @@ impl RibbonBuilder {
             first_seed,
             records: Vec::new(),
             keys: 0,
-            body: Pages::zeroed(expected + expected / 256)?,
+            body: AlignedBuf::zeroed(expected + expected / 256)?,
             end: shape.shards() * RIBBON_RECORD,
         })
     }
@@ -306,7 +320,7 @@ impl RibbonBuilder {
         let end = self.end + bytes.len() as u64;
         let have = self.body.as_ref();
         if end + RIBBON_PADDING > have.len() as u64 {
-            let mut larger = Pages::zeroed(end + end / 8 + RIBBON_PADDING)?;
+            let mut larger = AlignedBuf::zeroed(end + end / 8 + RIBBON_PADDING)?;
             larger.as_mut()[..have.len()].copy_from_slice(have);
             self.body = larger;
         }
@@ -332,7 +346,7 @@ impl RibbonBuilder {
         let end = self.end + RIBBON_PADDING;
         let mut body = self.body;
         if (body.as_ref().len() as u64) < end || end < body.as_ref().len() as u64 / 8 * 7 {
-            let mut fitting = Pages::zeroed(end)?;
+            let mut fitting = AlignedBuf::zeroed(end)?;
             fitting.as_mut()[..self.end as usize]
                 .copy_from_slice(&body.as_ref()[..self.end as usize]);
             body = fitting;

@@ -2,17 +2,17 @@
 
 use super::Ribbon;
 use crate::filter::Kind;
-use crate::filter::each::{MergeWith, STATIC, read_by_name, refuse_changes};
-use crate::format::fields::{array, header_spec, outline, single_array, target_of, u32_param};
-use crate::format::{Codec, FormatError, Header, Outline};
+use crate::filter::each::{MergeWith, STATIC, create_static, read_by_name, unsupported_changes};
+use crate::format::fields::{array, header_spec, layout, single_array, target_of, u32_param};
+use crate::format::{Codec, FileLayout, FormatError, Header};
 use crate::scheme::Native;
 
 impl<B: AsRef<[u8]>> Codec<B> for Ribbon<B> {
-    fn layout(&self) -> Outline<'_> {
+    fn layout(&self) -> FileLayout<'_> {
         let shape = self.shape();
         let array =
             array([self.shards(), shape.columns.into(), shape.wide.into()], self.as_bytes());
-        outline(Kind::Ribbon, target_of(self.spec()), self.scheme(), self.keys(), array)
+        layout(Kind::Ribbon, target_of(self.spec()), self.scheme(), self.keys(), array)
     }
 
     fn read(header: &Header, scheme: Native, arrays: Vec<B>) -> Result<Self, FormatError> {
@@ -29,5 +29,6 @@ impl<B: AsRef<[u8]>> Codec<B> for Ribbon<B> {
 
 read_by_name!([B: AsRef<[u8]>] Ribbon<B>, filter => scheme: filter.scheme(),
     target: target_of(filter.spec()), bytes: filter.as_bytes().len() as u64);
-refuse_changes!(Ribbon, STATIC);
+create_static!(Ribbon);
+unsupported_changes!(Ribbon, STATIC);
 impl<C> MergeWith<Ribbon<C>> for Ribbon {}

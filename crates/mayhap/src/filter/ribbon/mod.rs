@@ -12,9 +12,9 @@ pub use build::{RibbonBuilder, RibbonShard};
 use crate::Key;
 use crate::hash::Hash;
 use crate::kernel::ribbon::Directory;
-use crate::kernel::{Mover, Pages};
+use crate::kernel::{AlignedBuf, Relocate};
 use crate::scheme::{Native, Scheme};
-use crate::sizing::{RibbonShape, hash_floor};
+use crate::sizing::{RibbonShape, collision_rate};
 use crate::spec::Spec;
 use std::fmt;
 
@@ -31,15 +31,15 @@ use std::fmt;
 /// [`Blocked`](crate::Blocked) where keys are added.
 ///
 /// ```
-/// # use mayhap::{Ribbon, Spec};
-/// let known = Ribbon::from_keys(Spec::new(3, 0.01)?, ["ada", "bob", "cyd"])?;
+/// # use mayhap::Ribbon;
+/// let known = Ribbon::from_keys(0.01, ["ada", "bob", "cyd"])?;
 /// assert!(known.contains("ada"));
 /// assert!(!known.contains("eve")); // certainly absent
 /// assert_eq!(known.keys(), 3);
 /// # Ok::<(), mayhap::SpecError>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct Ribbon<B = Pages> {
+#[derive(Clone)]
+pub struct Ribbon<B = AlignedBuf> {
     /// A directory of shards, then their layers.
     body: B,
     /// What the directory says.
@@ -58,7 +58,7 @@ impl<B: AsRef<[u8]>> Ribbon<B> {
     /// ```
     /// # use mayhap::{Ribbon, Spec};
     /// let spec = Spec::new(1_000, 0.01)?;
-    /// let built = Ribbon::from_keys(spec, 0..1000u64)?;
+    /// let built = Ribbon::with_spec(spec, 0..1000u64)?;
     /// let (shape, bytes) = (built.shape(), built.as_bytes());
     /// let open = |bytes| Ribbon::from_bytes(spec, 1_000, 1, shape.columns, shape.wide, bytes);
     /// let opened = open(bytes).unwrap();
@@ -90,7 +90,7 @@ impl<B: AsRef<[u8]>> Ribbon<B> {
         self.directory.contains(self.body.as_ref(), hash)
     }
 
-    /// Ask for all of them at once: `answers` is cleared and filled, one answer per hash.
+    /// Look up all of them: `answers` is cleared and filled, one answer per hash.
     pub fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
         answers.clear();
         answers.resize(hashes.len(), false);
@@ -151,14 +151,14 @@ impl<B: AsRef<[u8]>> Ribbon<B> {
 
     /// The false-positive rate: that of the columns, exactly, and the collisions of the hashes.
     pub fn fpr_now(&self) -> f64 {
-        (self.directory.fpr(self.body.as_ref()) + hash_floor(self.keys)).min(1.0)
+        (self.directory.fpr(self.body.as_ref()) + collision_rate(self.keys)).min(1.0)
     }
 }
 
 impl Ribbon {
     /// Lets a defragmenting allocator relocate the buffers: no answer changes.
-    pub fn move_arrays(&mut self, mover: &mut Mover<'_>) {
-        self.body.move_by(mover);
+    pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
+        self.body.move_by(memory);
     }
 }
 

@@ -1,17 +1,18 @@
 //! `Scalable` among the kinds: its file, and what `AnyFilter` asks of it.
 
 use super::Scalable;
-use crate::filter::Kind;
-use crate::filter::each::{NO_REMOVAL, change_by_name, merge_by_name, read_by_name};
+use crate::filter::each::{NO_REMOVAL, change_by_name, create_empty, merge_by_name, read_by_name};
+use crate::filter::stats::LayerStats;
+use crate::filter::{Kind, KindSpec};
 use crate::format::fields::{header_spec, params, u32_param};
-use crate::format::parts::{check_keys, outline_of_parts, part_array, parts};
-use crate::format::{Codec, FormatError, Header, Outline};
+use crate::format::parts::{check_keys, layout_of_parts, part_array, parts};
+use crate::format::{Codec, FileLayout, FormatError, Header};
 use crate::scheme::Native;
 
 impl<B: AsRef<[u8]>> Codec<B> for Scalable<B> {
-    fn layout(&self) -> Outline<'_> {
+    fn layout(&self) -> FileLayout<'_> {
         let params = vec![self.growth().into()];
-        outline_of_parts(
+        layout_of_parts(
             Kind::Scalable,
             self.spec(),
             self.keys(),
@@ -42,6 +43,21 @@ impl<B: AsRef<[u8]>> Codec<B> for Scalable<B> {
 }
 
 read_by_name!([B: AsRef<[u8]>] Scalable<B>, filter => scheme: filter.scheme(),
-    target: (filter.capacity(), filter.spec().fpr()), bytes: filter.bytes());
+    target: (filter.capacity(), filter.spec().fpr()), bytes: filter.bytes();
+    fn layer_count(&self) -> u64 {
+        self.layers().len() as u64
+    }
+    fn layers(&self) -> Option<Vec<LayerStats>> {
+        Some(self.layers().iter().map(LayerStats::of_blocked).collect())
+    }
+    fn growth(&self) -> Option<u32> {
+        Some(self.growth())
+    }
+);
+// Layers are sized by the rate alone, so that all of them together keep it.
+create_empty!(Scalable, kind, spec, _bits => match *kind {
+    KindSpec::Scalable { growth } => Scalable::new(spec)?.with_growth(growth),
+    _ => Scalable::new(spec),
+});
 change_by_name!(Scalable, _filter, _key => remove: Err(NO_REMOVAL));
 merge_by_name!(Scalable, Scalable<C>);

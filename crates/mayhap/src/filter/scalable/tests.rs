@@ -14,8 +14,8 @@ fn filled(capacity: u64, fpr: f64, seed: u64, keys: std::ops::Range<u64>) -> Sca
     filter
 }
 
-/// How many of so many strangers are taken for members.
-fn strangers(filter: &Scalable, count: u64) -> u64 {
+/// False positives among this many absent keys.
+fn false_positives(filter: &Scalable, count: u64) -> u64 {
     let hashes: Vec<_> = (1 << 40..(1 << 40) + count).map(|key| filter.hash(key)).collect();
     let mut answers = Vec::new();
     filter.contains_batch(&hashes, &mut answers);
@@ -27,7 +27,7 @@ fn strangers(filter: &Scalable, count: u64) -> u64 {
 fn a_layer_that_claims_more_keys_than_its_bits_hold_is_refused() {
     let whole = Spec::new(1000, 0.01).unwrap();
     let layer = |capacity: u64, fpr: f64| {
-        let shape = BlockedShape::for_rate(1000, 0.0025);
+        let shape = BlockedShape::for_fpr(1000, 0.0025);
         Blocked::with_shape(Spec::new(capacity, fpr).unwrap(), shape).unwrap()
     };
     assert!(Scalable::from_parts(whole, 4, vec![layer(1000, 0.0025)]).is_some());
@@ -62,7 +62,7 @@ fn the_rate_holds_after_growing_through_many_layers() {
             assert!((0..keys).all(|key| filter.contains(key)));
             let now = filter.fpr_now();
             assert!(now < 1.1 * fpr, "{now}");
-            hits += strangers(&filter, asked);
+            hits += false_positives(&filter, asked);
         }
         let asked = (seeds * asked) as f64;
         let expected = fpr * asked;
@@ -137,19 +137,27 @@ fn long_batches_are_the_loop_too() {
     assert!(answers.iter().copied().eq(asked.iter().map(|hash| one.contains_hash(*hash))));
 }
 
-/// Layers that add up to so many keys that there is no memory for the next, or no number.
-fn at_the_end(capacity: u64) -> Scalable {
-    let spec = Spec::new(10, 0.01).unwrap();
-    let small = BlockedShape { lines: 20, lines_per_key: 1, probes_per_line: 4 };
-    let layer = |capacity| Blocked::with_shape(Spec::new(capacity, 0.01).unwrap(), small).unwrap();
-    let layers = vec![layer(capacity), layer(10)];
+/// Layers that add up to as many keys as 64-bit hashes can tell apart at this rate, or to as many
+/// layers as there may be.
+fn at_the_end(fpr: f64, layers: usize) -> Scalable {
+    let spec = Spec::new(10, fpr).unwrap();
+    let shape = |lines| BlockedShape { lines, lines_per_key: 1, probes_per_line: 4 };
+    let layer = |capacity, lines| {
+        Blocked::with_shape(Spec::new(capacity, fpr).unwrap(), shape(lines)).unwrap()
+    };
+    let most = (fpr * 2f64.powi(63)) as u64;
+    let mut layers = match layers {
+        2 => vec![layer(most, most / 128)],
+        many => vec![layer(10, 1); many - 1],
+    };
+    layers.push(layer(10, 20));
     Scalable { spec, growth: 4, layers, grow_at: 10, most: u64::MAX }
 }
 
 #[test]
 fn nothing_is_lost_where_no_layer_can_be_added() {
-    for capacity in [1 << 47, (1 << 48) - 10] {
-        let (mut one, mut all) = (at_the_end(capacity), at_the_end(capacity));
+    for (fpr, layers) in [(1e-12, 2), (0.01, MAX_LAYERS)] {
+        let (mut one, mut all) = (at_the_end(fpr, layers), at_the_end(fpr, layers));
         let hashes: Vec<_> = (0..3000u64).map(|key| one.hash(key)).collect();
         let looped: Vec<_> = hashes.iter().map(|hash| one.insert_hash(*hash)).collect();
         let mut new = Vec::new();
@@ -157,12 +165,43 @@ fn nothing_is_lost_where_no_layer_can_be_added() {
         assert_eq!(new, looped);
         for filter in [&mut one, &mut all] {
             assert!(filter.is_overfull());
-            assert_eq!(filter.layers().len(), 2);
+            assert_eq!(filter.layers().len(), layers);
             assert!(hashes.iter().all(|hash| filter.contains_hash(*hash)));
-            assert!(filter.fpr_now() > 0.01);
+            assert!(filter.fpr_now() > fpr);
             let why = filter.try_grow().unwrap_err();
-            let want = matches!(why, SpecError::Memory { .. } | SpecError::Capacity { .. });
-            assert!(want, "{why}");
+            assert!(
+                matches!(why, SpecError::Capacity { .. } | SpecError::BelowHash { .. }),
+                "{why}"
+            );
+        }
+    }
+}
+
+/// A layer that holds many keys to a bit keeps the rate it states, if that is near 1, and its file is
+/// read. What comes after it is still in proportion to the bits that are there.
+#[test]
+fn a_rate_near_one_claims_no_gigabytes() {
+    let lines = 128; // 8 KiB
+    for fpr in [0.5, 0.9, 0.99, 0.999] {
+        let spec = Spec::new(lines * 512 * 8, fpr).unwrap();
+        let shape = BlockedShape { lines, lines_per_key: 1, probes_per_line: 1 };
+        let most = (1..).map(|keys| keys * 512).take_while(|keys| shape.fpr_at(*keys) <= fpr);
+        let capacity = most.last().unwrap().min(spec.capacity());
+        let bits = AlignedBuf::zeroed(shape.bits() / 8).unwrap();
+        let full = Blocked::from_parts(Spec::new(capacity, fpr).unwrap(), shape, capacity, bits);
+        let filter = Scalable::from_parts(spec, 1024, vec![full.unwrap()]).unwrap();
+        let next = filter.next_layer().unwrap().shape.bits();
+        assert!(next < (256 << 20) * 8, "{next} bits follow {capacity} keys at {fpr}");
+    }
+    // What is made here is not held back: each layer multiplies the capacity by all of its factor.
+    for fpr in [1e-12, 0.01, 0.5, 0.999] {
+        for capacity in [1, 2, 3, 10, 1000, 12_345] {
+            let mut filter = Scalable::new(Spec::new(capacity, fpr).unwrap()).unwrap();
+            for factor in [4, 16] {
+                let next = filter.next_layer().unwrap();
+                assert_eq!(next.capacity + filter.capacity(), factor * capacity, "{fpr}");
+                filter.add_layer().unwrap();
+            }
         }
     }
 }
@@ -195,7 +234,7 @@ fn union_keeps_the_promise_or_refuses() {
     assert!(c.fpr_now() < 0.02);
     // They do not hash alike.
     let why = c.union(&filled(1000, 0.01, 1, 0..1)).unwrap_err();
-    assert_eq!(why.what, "seeds or secrets");
+    assert_eq!(why.what(), "seeds");
     assert_eq!(c.adopt(&filled(1000, 0.01, 1, 0..1)).unwrap_err(), why);
 }
 
@@ -215,11 +254,11 @@ fn intersection_keeps_what_both_hold_or_refuses() {
 fn only_layers_that_belong_together_make_a_filter() {
     let layer = |seed| filter(10, 0.01, seed).layers()[0].clone();
     let spec = Spec::new(10, 0.01).unwrap();
-    assert!(Scalable::<Pages>::from_parts(spec, 4, vec![]).is_none());
+    assert!(Scalable::<AlignedBuf>::from_parts(spec, 4, vec![]).is_none());
     assert!(Scalable::from_parts(spec, 1, vec![layer(0)]).is_none());
     assert!(Scalable::from_parts(spec, 4, vec![layer(0), layer(1)]).is_none());
     assert!(Scalable::from_parts(spec, 4, vec![layer(0), layer(0)]).is_some());
-    let (shape, bits) = (layer(0).shape(), Pages::copy_of(layer(0).as_bytes()).unwrap());
+    let (shape, bits) = (layer(0).shape(), AlignedBuf::copy_of(layer(0).as_bytes()).unwrap());
     let wild = Blocked::from_parts(spec, shape, u64::MAX, bits).unwrap();
     assert!(Scalable::from_parts(spec, 4, vec![wild]).is_none());
 }
@@ -231,7 +270,7 @@ fn the_lowest_rates_have_layers_too() {
     assert!((0..100_000u64).all(|key| filter.contains(key)));
     let sum: f64 = filter.layers().iter().map(|l| l.shape().fpr_at(l.spec().capacity())).sum();
     assert!(sum <= 1e-12, "{sum}");
-    assert_eq!(strangers(&filter, 100_000), 0);
+    assert_eq!(false_positives(&filter, 100_000), 0);
 }
 
 #[test]

@@ -1,20 +1,20 @@
 //! `Sharded` among the kinds: its file, and what `AnyFilter` asks of it.
 
 use super::Sharded;
-use crate::filter::Kind;
-use crate::filter::each::{NO_REMOVAL, change_by_name, merge_by_name, read_by_name};
+use crate::filter::each::{NO_REMOVAL, change_by_name, create_empty, merge_by_name, read_by_name};
+use crate::filter::{Kind, KindSpec};
 use crate::format::fields::{header_spec, params, target_of, u32_param};
-use crate::format::parts::{check_keys, outline_of_parts, part_array, parts};
-use crate::format::{Codec, FormatError, Header, Outline};
+use crate::format::parts::{check_keys, layout_of_parts, part_array, parts};
+use crate::format::{Codec, FileLayout, FormatError, Header};
 use crate::scheme::Native;
-use crate::sizing::MAX_SHARDS;
+use crate::sizing::{MAX_SHARDS, ShardedShape};
 use crate::spec::Spec;
 
 impl<B: AsRef<[u8]>> Codec<B> for Sharded<B> {
-    fn layout(&self) -> Outline<'_> {
+    fn layout(&self) -> FileLayout<'_> {
         let part = self.shards().first().map_or(0, |shard| shard.spec().capacity());
         let params = vec![SHARD_RULE, self.shards().len() as u64, part];
-        outline_of_parts(
+        layout_of_parts(
             Kind::Sharded,
             self.spec(),
             self.keys(),
@@ -45,6 +45,19 @@ impl<B: AsRef<[u8]>> Codec<B> for Sharded<B> {
 
 read_by_name!([B: AsRef<[u8]>] Sharded<B>, filter => scheme: filter.scheme(),
     target: target_of(filter.spec()), bytes: filter.bytes());
+create_empty!(Sharded, kind, spec, bits => {
+    let shards = match *kind {
+        KindSpec::Sharded { shards } => shards,
+        _ => KindSpec::SHARDS,
+    };
+    match bits {
+        Some(bits) => {
+            let each = ShardedShape::for_bits(spec.capacity(), bits, shards).each;
+            Sharded::with_shape(spec, shards, each)
+        }
+        None => Sharded::new(spec, shards),
+    }
+});
 change_by_name!(Sharded, _filter, _key => remove: Err(NO_REMOVAL));
 merge_by_name!(Sharded, Sharded<C>);
 
@@ -67,7 +80,7 @@ pub fn shards_of(header: &Header) -> Result<(u32, u64), FormatError> {
 
 /// What is written where the pieces are elsewhere: the header of a filter in pieces, and no
 /// arrays. [`shards_of`] reads it.
-pub fn outline_of_shards(spec: Spec, shards: u32, shard_capacity: u64) -> Outline<'static> {
+pub fn layout_of_shards(spec: Spec, shards: u32, shard_capacity: u64) -> FileLayout<'static> {
     let params = vec![SHARD_RULE, shards.into(), shard_capacity];
-    outline_of_parts(Kind::Sharded, spec, 0, params, std::iter::empty())
+    layout_of_parts(Kind::Sharded, spec, 0, params, std::iter::empty())
 }

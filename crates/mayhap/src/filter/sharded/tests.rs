@@ -60,7 +60,7 @@ fn what_cannot_be_is_refused() {
     let other = Blocked::new(Spec::new(5, 0.01).unwrap()).unwrap();
     let parts = vec![three.shards()[0].clone(), other];
     assert!(Sharded::from_parts(spec, parts).is_none());
-    assert!(Sharded::<Pages>::from_parts(spec, vec![]).is_none());
+    assert!(Sharded::<AlignedBuf>::from_parts(spec, vec![]).is_none());
 }
 
 #[test]

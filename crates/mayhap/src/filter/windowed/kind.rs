@@ -2,17 +2,18 @@
 
 use super::Windowed;
 use crate::Key;
-use crate::filter::each::{Change, NO_REMOVAL, Read, Reason, merge_by_name};
-use crate::filter::{Blocked, Kind, Moment, Window};
+use crate::filter::each::{Change, NO_REMOVAL, Read, Reason, create_empty, merge_by_name};
+use crate::filter::stats::{LayerStats, WindowStats};
+use crate::filter::{Blocked, Kind, KindSpec, Moment, Window};
 use crate::format::fields::{header_spec, params, target_of, u32_param};
-use crate::format::parts::{check_keys, outline_of_parts, part, part_array, parts};
-use crate::format::{Codec, FormatError, GROWN_WINDOWS, Header, Outline};
+use crate::format::parts::{check_keys, layout_of_parts, part, part_array, parts};
+use crate::format::{Codec, FileLayout, FormatError, GROWN_WINDOWS, Header};
 use crate::hash::Hash;
-use crate::kernel::Mover;
+use crate::kernel::Relocate;
 use crate::scheme::Native;
 
 impl<B: AsRef<[u8]>> Codec<B> for Windowed<B> {
-    fn layout(&self) -> Outline<'_> {
+    fn layout(&self) -> FileLayout<'_> {
         let window = self.window();
         let params = vec![window.generations().into(), window.ticks().unwrap_or(0), self.newest()];
         let grown = self.most_layers() > 1;
@@ -24,7 +25,7 @@ impl<B: AsRef<[u8]>> Codec<B> for Windowed<B> {
                 array
             })
         });
-        outline_of_parts(Kind::Windowed, self.spec(), self.keys(Moment::LAST), params, arrays)
+        layout_of_parts(Kind::Windowed, self.spec(), self.keys(Moment::LAST), params, arrays)
     }
 
     fn read(header: &Header, scheme: Native, arrays: Vec<B>) -> Result<Self, FormatError> {
@@ -58,8 +59,8 @@ fn generations<B: AsRef<[u8]>>(
     }
     let wrong = |got| FormatError::field("generation of an array", got, "in order, one of several");
     let mut generations: Vec<Vec<Blocked<B>>> = Vec::new();
-    for (leaf, array) in header.leaves.iter().zip(arrays) {
-        let [own @ .., place] = params::<7>(&leaf.params)?;
+    for (entry, array) in header.arrays.iter().zip(arrays) {
+        let [own @ .., place] = params::<7>(&entry.params)?;
         let next = generations.len() as u64;
         if place == next {
             generations.push(Vec::new());
@@ -70,7 +71,7 @@ fn generations<B: AsRef<[u8]>>(
     }
     // One encoding: a window without bursts is of version 1.
     if generations.iter().all(|layers| layers.len() == 1) {
-        return Err(wrong(header.leaves.len() as u64));
+        return Err(wrong(header.arrays.len() as u64));
     }
     Ok(generations)
 }
@@ -102,26 +103,45 @@ impl<B: AsRef<[u8]>> Read for Windowed<B> {
         target_of(self.spec())
     }
 
-    fn keys(&self) -> u64 {
-        self.keys(Moment::LAST)
+    fn keys(&self, now: Moment) -> u64 {
+        self.keys(now)
     }
 
     fn bytes(&self) -> u64 {
         self.bytes()
     }
 
-    fn fill(&self) -> f64 {
-        self.fill(Moment::LAST)
+    fn fill(&self, now: Moment) -> f64 {
+        self.fill(now)
     }
 
-    fn estimate(&self) -> u64 {
-        self.estimate(Moment::LAST)
+    fn estimate(&self, now: Moment) -> u64 {
+        self.estimate(now)
     }
 
-    fn fpr_now(&self) -> f64 {
-        self.fpr_now(Moment::LAST)
+    fn fpr_now(&self, now: Moment) -> f64 {
+        self.fpr_now(now)
+    }
+
+    fn layer_count(&self) -> u64 {
+        u64::from(self.window().generations()) + 1
+    }
+
+    fn layers(&self) -> Option<Vec<LayerStats>> {
+        Some(self.generations().flatten().map(LayerStats::of_blocked).collect())
+    }
+
+    fn window(&self, now: Moment) -> Option<WindowStats> {
+        let (ticks, generations) = (self.window().ticks(), self.window().generations());
+        Some(WindowStats { ticks, generations, oldest: self.oldest(now) })
     }
 }
+
+// Generations are sized by the rate alone, as in a scalable filter.
+create_empty!(Windowed, kind, spec, _bits => match *kind {
+    KindSpec::Windowed(window) => Windowed::new(spec, window),
+    _ => Windowed::new(spec, Window::last_keys(KindSpec::GENERATIONS)),
+});
 
 impl Change for Windowed {
     fn insert_key(&mut self, key: impl Key, now: Moment) -> Result<bool, Reason> {
@@ -130,6 +150,16 @@ impl Change for Windowed {
 
     fn insert_batch(&mut self, hashes: &[Hash], now: Moment) -> Result<u64, Reason> {
         Ok(self.insert_batch(hashes, now))
+    }
+
+    fn insert_batch_new(
+        &mut self,
+        hashes: &[Hash],
+        now: Moment,
+        new: &mut Vec<bool>,
+    ) -> Result<(), Reason> {
+        self.insert_batch_new(hashes, now, new);
+        Ok(())
     }
 
     fn remove_key(&mut self, _: impl Key) -> Result<bool, Reason> {
@@ -141,8 +171,8 @@ impl Change for Windowed {
         Ok(())
     }
 
-    fn move_arrays(&mut self, mover: &mut Mover<'_>) {
-        self.move_arrays(mover);
+    fn relocate(&mut self, memory: &mut Relocate<'_>) {
+        self.relocate(memory);
     }
 }
 merge_by_name!(Windowed, Windowed<C>);

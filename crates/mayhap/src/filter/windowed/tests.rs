@@ -1,4 +1,5 @@
 use super::*;
+use crate::Contains;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -10,8 +11,8 @@ fn filter(capacity: u64, fpr: f64, seed: u64, window: Window) -> Windowed {
     Windowed::new(Spec::new(capacity, fpr).unwrap().with_seed(seed), window).unwrap()
 }
 
-/// The share of strangers that are taken for members.
-fn strangers(filter: &Windowed, count: u64, now: u64) -> u64 {
+/// False positives among this many absent keys.
+fn false_positives(filter: &Windowed, count: u64, now: u64) -> u64 {
     let hashes: Vec<_> = (1 << 40..(1 << 40) + count).map(|key| filter.hash(key)).collect();
     let mut answers = Vec::new();
     filter.contains_batch(&hashes, now, &mut answers);
@@ -77,7 +78,7 @@ fn the_rate_holds_over_all_generations_at_full_load() {
             assert!(filter.fpr_now(now) < 1.05 * fpr, "{filter}");
             let estimate = filter.estimate(now);
             assert!((full * 97 / 100..full * 102 / 100).contains(&estimate), "{estimate}");
-            hits += strangers(&filter, asked, now);
+            hits += false_positives(&filter, asked, now);
         }
         let expected = fpr * (seeds * asked) as f64;
         assert!((hits as f64) < expected + 5.0 * expected.sqrt(), "{window}: {hits}");
@@ -114,7 +115,7 @@ fn the_rate_holds_however_keys_arrive() {
                 assert!(answers.iter().all(|found| *found), "{name}: a key is missing");
                 assert!(filter.fpr_now(now) <= 1.02 * fpr, "{generations} {name}: {filter}");
             }
-            let hits = strangers(&filter, asked, now) as f64;
+            let hits = false_positives(&filter, asked, now) as f64;
             let expected = fpr * asked as f64;
             assert!(hits < expected + 5.0 * expected.sqrt(), "{generations} {name}: {hits}");
             assert!(filter.bytes() < 5 * even, "{generations} {name}: {filter}");
@@ -131,7 +132,7 @@ fn past_its_capacity_the_rate_climbs_and_memory_does_not() {
     let hashes: Vec<_> = (0..100_000u64).map(|key| filter.hash(key)).collect();
     filter.insert_batch(&hashes[..1000], 5);
     let full = filter.bytes();
-    assert_eq!((filter.most_layers(), filter.room_before_growth()), (3, u64::MAX));
+    assert_eq!((filter.most_layers(), filter.remaining_before_growth()), (3, u64::MAX));
     assert!(filter.fpr_now(5) <= 0.01);
     filter.insert_batch(&hashes, 5);
     assert_eq!((filter.bytes(), filter.next_layer()), (full, None));
@@ -144,7 +145,7 @@ fn the_next_layer_of_a_burst_is_known_beforehand() {
     let mut timed = filter(1000, 0.01, 0, Window::span(100, 4));
     let mut key = 0u64;
     for layers in 1..MAX_GENERATION_LAYERS {
-        while timed.room_before_growth() > 0 {
+        while timed.remaining_before_growth() > 0 {
             timed.insert(key, 5);
             key += 1;
         }
@@ -152,11 +153,11 @@ fn the_next_layer_of_a_burst_is_known_beforehand() {
         let (next, before) = (timed.next_layer().unwrap(), timed.bytes());
         timed.try_grow().unwrap();
         assert_eq!(timed.bytes() - before, next.shape.bits() / 8);
-        assert_eq!(timed.room_before_growth() == u64::MAX, layers == 2);
+        assert_eq!(timed.remaining_before_growth() == u64::MAX, layers == 2);
     }
     let mut counted = filter(1000, 0.01, 0, Window::last_keys(4));
     (0..5000u64).for_each(|key| _ = counted.insert(key, 0));
-    assert_eq!((counted.most_layers(), counted.room_before_growth()), (1, u64::MAX));
+    assert_eq!((counted.most_layers(), counted.remaining_before_growth()), (1, u64::MAX));
     counted.try_grow().unwrap();
     assert_eq!(counted.most_layers(), 1);
 }
@@ -176,7 +177,7 @@ fn bursts_merge_by_time_and_do_not_intersect() {
         assert!((0..900).filter(|key| ours.contains(*key, 130)).count() < 40);
         assert_eq!(ours.most_layers(), 3);
         let error = ours.intersect(theirs).unwrap_err();
-        assert!(error.what.starts_with("layers of a generation"), "{error}");
+        assert!(error.what().starts_with("layers of a generation"), "{error}");
     }
     let mut both = burst.clone();
     both.union(&spec(3000..3900, 5)).unwrap();
@@ -347,12 +348,12 @@ fn unlike_windows_do_not_merge() {
     let unlike = [
         (filter(100, 0.01, 0, Window::span(100, 5)), "windows"),
         (filter(100, 0.01, 0, Window::last_keys(4)), "windows"),
-        (filter(10_000, 0.01, 0, Window::span(100, 4)), "lines"),
-        (filter(100, 0.01, 1, Window::span(100, 4)), "seeds or secrets"),
+        (filter(10_000, 0.01, 0, Window::span(100, 4)), "capacities or rates"),
+        (filter(100, 0.01, 1, Window::span(100, 4)), "seeds"),
     ];
     for (other, what) in unlike {
-        assert_eq!(a.union(&other).unwrap_err().what, what);
-        assert_eq!(a.intersect(&other).unwrap_err().what, what);
+        assert_eq!(a.union(&other).unwrap_err().what(), what);
+        assert_eq!(a.intersect(&other).unwrap_err().what(), what);
     }
 }
 
@@ -554,10 +555,10 @@ proptest! {
 #[test]
 fn windows_that_had_bursts_are_read_back() {
     let readable = |window: &Windowed, what: &str| {
-        let file = window.encode(&crate::format::Notes::new());
+        let file = window.encode(&crate::format::Metadata::new());
         let read = Windowed::decode(&file, None);
         let read = read.unwrap_or_else(|error| panic!("{what}: {error}"));
-        assert!(read.encode(&crate::format::Notes::new()) == file, "{what}");
+        assert!(read.encode(&crate::format::Metadata::new()) == file, "{what}");
     };
     for generations in [1u32, 2, 3, 4, 5, 7, 10, 16, 64] {
         for capacity in [1u64, 2, 3, 5, 10, 97, 1_000] {

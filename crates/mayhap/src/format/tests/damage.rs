@@ -1,13 +1,13 @@
 //! Files that were damaged, by accident or on purpose.
 
 use super::super::*;
-use super::{notes, reseal, samples, survives};
+use super::{metadata, reseal, samples, survives};
 use crate::{AnyFilter, Blocked, Spec};
 
 #[test]
 fn every_flipped_bit_is_noticed() {
     for (filter, secret) in samples() {
-        let mut file = filter.encode(&notes());
+        let mut file = filter.encode(&metadata());
         let header = read_header(&file).unwrap().header_bytes as usize;
         for bit in 0..8 * file.len() {
             file[bit / 8] ^= 1 << (bit % 8);
@@ -26,7 +26,7 @@ fn every_flipped_bit_is_noticed() {
 fn every_flipped_bit_of_64_kib_is_noticed() {
     let mut filter = Blocked::new(Spec::new(47_000, 0.01).unwrap()).unwrap();
     (0..47_000u64).for_each(|key| _ = filter.insert(key));
-    let mut file = filter.encode(&notes());
+    let mut file = filter.encode(&metadata());
     assert!((60 << 10..=64 << 10).contains(&file.len()), "{} bytes", file.len());
     for bit in 0..8 * file.len() {
         file[bit / 8] ^= 1 << (bit % 8);
@@ -38,7 +38,7 @@ fn every_flipped_bit_of_64_kib_is_noticed() {
 #[test]
 fn every_cut_and_every_addition_is_noticed() {
     for (filter, secret) in samples() {
-        let file = filter.encode(&notes());
+        let file = filter.encode(&metadata());
         for end in 0..file.len() {
             let error = verify(&file[..end]).unwrap_err();
             assert!(matches!(error, FormatError::Truncated { .. }), "{end}: {error}");
@@ -65,14 +65,14 @@ fn every_cut_and_every_addition_is_noticed() {
 #[test]
 fn resealing_mends_what_it_should() {
     for (filter, secret) in samples() {
-        let mut file = filter.encode(&notes());
+        let mut file = filter.encode(&metadata());
         let good = file.clone();
         reseal(&mut file);
         assert!(file == good, "resealing changes nothing in a good file");
         file[56] ^= 1; // created
         assert_eq!(verify(&file), Err(FormatError::HeaderChecksum));
         reseal(&mut file);
-        assert_eq!(verify(&file).unwrap().notes.created(), 1_760_000_001);
+        assert_eq!(verify(&file).unwrap().metadata.created(), 1_760_000_001);
         AnyFilter::decode(&file, secret).unwrap();
     }
 }
@@ -80,7 +80,7 @@ fn resealing_mends_what_it_should() {
 #[test]
 fn hostile_headers_are_refused_or_harmless() {
     for (filter, secret) in samples() {
-        let good = filter.encode(&notes());
+        let good = filter.encode(&metadata());
         let header = read_header(&good).unwrap().header_bytes as usize;
         for at in 8..header - 4 {
             for width in [1, 2, 4, 8] {
@@ -107,35 +107,38 @@ fn hostile_headers_are_refused_or_harmless() {
 #[test]
 fn a_few_bytes_never_promise_gigabytes() {
     let (filter, _) = &samples()[2];
-    let good = filter.encode(&Notes::new());
+    let good = filter.encode(&Metadata::new());
     // Lines and file length that agree with each other, and with nothing that is here.
     let lines = 1u64 << 40;
-    let (places, total) = header::places(126, &[lines * 64]).unwrap();
+    let (array_offsets, total) = header::array_offsets(126, &[lines * 64]).unwrap();
     let mut file = good[..126].to_vec();
-    assert_eq!((file.len() as u64, places[0]), (read_header(&good).unwrap().header_bytes, 4096));
+    assert_eq!(
+        (file.len() as u64, array_offsets[0]),
+        (read_header(&good).unwrap().header_bytes, 4096)
+    );
     file[64..72].copy_from_slice(&total.to_le_bytes());
     file[88..96].copy_from_slice(&(lines * 64).to_le_bytes());
     file[98..106].copy_from_slice(&lines.to_le_bytes());
     let sum = crc32c::crc32c(&file[..122]).to_le_bytes();
     file[122..].copy_from_slice(&sum);
-    assert_eq!(read_header(&file).unwrap().leaves[0].bytes, 1 << 46);
+    assert_eq!(read_header(&file).unwrap().arrays[0].bytes, 1 << 46);
     let error = FormatError::Truncated { need: total, have: 126 };
     assert_eq!(AnyFilter::decode(&file, None).unwrap_err(), error);
     assert_eq!(AnyFilter::open(&file, None).unwrap_err(), error);
-    assert_eq!(header::places(126, &[u64::MAX]), None);
-    assert_eq!(header::places(126, &[u64::MAX - 8191]), None);
+    assert_eq!(header::array_offsets(126, &[u64::MAX]), None);
+    assert_eq!(header::array_offsets(126, &[u64::MAX - 8191]), None);
 }
 
 #[test]
 fn padding_and_spare_bits_are_zero() {
     let (filter, _) = &samples()[0];
-    let good = filter.encode(&Notes::new());
+    let good = filter.encode(&Metadata::new());
     let mut file = good.clone();
     file[4000] = 1;
     reseal(&mut file);
     assert!(matches!(verify(&file), Err(FormatError::BadField { name: "padding", .. })));
     let mut file = good.clone();
-    let last = 4096 + read_header(&good).unwrap().leaves[0].bytes as usize - 1;
+    let last = 4096 + read_header(&good).unwrap().arrays[0].bytes as usize - 1;
     file[last] |= 0x80; // 959 bits
     reseal(&mut file);
     let name = "bits past the last";

@@ -1,6 +1,6 @@
 //! AVX2: as many whole blocks as 32 bytes hold, each byte with its coefficients.
 
-use super::{Body, Directory, Equation, Solve, Width};
+use super::{CheckedBytes, Directory, Equation, Solve, Width};
 use crate::hash::Hash;
 use core::arch::x86_64::*;
 
@@ -36,7 +36,12 @@ struct Vectors<const LOADS: usize>;
 
 impl<const LOADS: usize> Solve for Vectors<LOADS> {
     #[inline(always)]
-    unsafe fn solves(Body(bytes): Body<'_>, at: usize, columns: usize, equation: Equation) -> bool {
+    unsafe fn solves(
+        CheckedBytes(bytes): CheckedBytes<'_>,
+        at: usize,
+        columns: usize,
+        equation: Equation,
+    ) -> bool {
         // SAFETY: AVX2 is there and a window with 32 bytes behind it lies in the body, by the
         // caller's promise; no load begins past the window. `columns` is at most 32.
         unsafe {
@@ -93,7 +98,7 @@ unsafe fn parities(mut bytes: __m256i) -> u64 {
 }
 
 #[target_feature(enable = "avx2,bmi2")]
-pub(super) fn contains(directory: &Directory, body: Body<'_>, hash: Hash) -> bool {
+pub(super) fn contains(directory: &Directory, body: CheckedBytes<'_>, hash: Hash) -> bool {
     match directory.width {
         Width::UpTo8 => directory.one::<Vectors<2>>(body, hash),
         Width::UpTo16 => directory.one::<Vectors<4>>(body, hash),
@@ -104,7 +109,7 @@ pub(super) fn contains(directory: &Directory, body: Body<'_>, hash: Hash) -> boo
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn contains_batch(
     directory: &Directory,
-    body: Body<'_>,
+    body: CheckedBytes<'_>,
     hashes: &[Hash],
     answers: &mut [bool],
 ) {
@@ -121,7 +126,7 @@ pub(super) fn solves(bytes: &[u8], columns: usize, equation: Equation) -> bool {
     #[target_feature(enable = "avx2,bmi2")]
     fn with<const LOADS: usize>(bytes: &[u8], columns: usize, equation: Equation) -> bool {
         // SAFETY: tests give a window of 32 columns and the padding.
-        unsafe { Vectors::<LOADS>::solves(Body(bytes), 0, columns, equation) }
+        unsafe { Vectors::<LOADS>::solves(CheckedBytes(bytes), 0, columns, equation) }
     }
     // SAFETY: tests detect AVX2 first.
     unsafe {

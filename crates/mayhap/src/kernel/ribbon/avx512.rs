@@ -1,6 +1,6 @@
 //! AVX-512: as many whole blocks as 64 bytes hold; up to eight columns a window is one load.
 
-use super::{Body, Directory, Equation, Solve, Width};
+use super::{CheckedBytes, Directory, Equation, Solve, Width};
 use crate::hash::Hash;
 use core::arch::x86_64::*;
 
@@ -36,7 +36,12 @@ struct Vectors<const LOADS: usize>;
 
 impl<const LOADS: usize> Solve for Vectors<LOADS> {
     #[inline(always)]
-    unsafe fn solves(Body(bytes): Body<'_>, at: usize, columns: usize, equation: Equation) -> bool {
+    unsafe fn solves(
+        CheckedBytes(bytes): CheckedBytes<'_>,
+        at: usize,
+        columns: usize,
+        equation: Equation,
+    ) -> bool {
         let each = 8 / LOADS;
         // SAFETY: AVX-512 F and BW are there and a window lies in the body, by the caller's
         // promise; masked loads read no byte past it. `columns` is at most 32.
@@ -75,7 +80,7 @@ impl<const LOADS: usize> Solve for Vectors<LOADS> {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
-pub(super) fn contains(directory: &Directory, body: Body<'_>, hash: Hash) -> bool {
+pub(super) fn contains(directory: &Directory, body: CheckedBytes<'_>, hash: Hash) -> bool {
     match directory.width {
         Width::UpTo8 => directory.one::<Vectors<1>>(body, hash),
         Width::UpTo16 => directory.one::<Vectors<2>>(body, hash),
@@ -86,7 +91,7 @@ pub(super) fn contains(directory: &Directory, body: Body<'_>, hash: Hash) -> boo
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
 pub(super) fn contains_batch(
     directory: &Directory,
-    body: Body<'_>,
+    body: CheckedBytes<'_>,
     hashes: &[Hash],
     answers: &mut [bool],
 ) {
@@ -103,7 +108,7 @@ pub(super) fn solves(bytes: &[u8], columns: usize, equation: Equation) -> bool {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
     fn with<const LOADS: usize>(bytes: &[u8], columns: usize, equation: Equation) -> bool {
         // SAFETY: tests give a window of 32 columns and the padding.
-        unsafe { Vectors::<LOADS>::solves(Body(bytes), 0, columns, equation) }
+        unsafe { Vectors::<LOADS>::solves(CheckedBytes(bytes), 0, columns, equation) }
     }
     // SAFETY: tests detect AVX-512 first.
     unsafe {

@@ -276,18 +276,18 @@ impl Directory {
 
     /// The false-positive rate of the columns, averaged over all places where a key may start.
     pub fn fpr(&self, bytes: &[u8]) -> f64 {
-        let Some(super::Body(bytes)) = self.body(bytes) else { return 1.0 };
+        let Some(super::CheckedBytes(bytes)) = self.body(bytes) else { return 1.0 };
         let rate = |shard: &Shard| {
             if let Some(answer) = shard.settled {
                 return f64::from(answer);
             }
             let from = shard.further as usize;
             let further = self.further.get(from..from + shard.count as usize).unwrap_or_default();
-            let (mut sum, mut reach) = (0.0, 1.0);
+            let (mut sum, mut addressable_bits) = (0.0, 1.0);
             for layer in [&shard.first].into_iter().chain(further) {
                 let (here, bumped) = self.layer_fpr(bytes, layer);
-                sum += reach * here;
-                reach *= bumped;
+                sum += addressable_bits * here;
+                addressable_bits *= bumped;
             }
             sum
         };

@@ -103,7 +103,7 @@ impl Isa {
 
 /// As many bytes as the directory was read from, or more: only [`Directory::body`] makes one.
 #[derive(Clone, Copy)]
-pub(super) struct Body<'a>(&'a [u8]);
+pub(super) struct CheckedBytes<'a>(&'a [u8]);
 
 /// Whether the blocks at `at` solve an equation; one per width of blocks and instruction set.
 /// `columns` is the number of columns of the strip.
@@ -115,7 +115,8 @@ trait Solve {
     ///
     /// A window of `columns` columns and 32 more bytes lie inside the body from `at` on, and the
     /// machine has the instruction set.
-    unsafe fn solves(body: Body<'_>, at: usize, columns: usize, equation: Equation) -> bool;
+    unsafe fn solves(body: CheckedBytes<'_>, at: usize, columns: usize, equation: Equation)
+    -> bool;
 }
 
 impl Directory {
@@ -151,13 +152,13 @@ impl Directory {
     /// The bytes, if they are still all there. Those that have shrunk since find everything: that
     /// is never a false negative.
     #[inline(always)]
-    fn body<'a>(&self, bytes: &'a [u8]) -> Option<Body<'a>> {
-        (bytes.len() >= self.bytes).then_some(Body(bytes))
+    fn body<'a>(&self, bytes: &'a [u8]) -> Option<CheckedBytes<'a>> {
+        (bytes.len() >= self.bytes).then_some(CheckedBytes(bytes))
     }
 
     /// One lookup with the kernel `S`, whose instruction set the machine has.
     #[inline(always)]
-    fn one<S: Solve>(&self, body: Body<'_>, hash: Hash) -> bool {
+    fn one<S: Solve>(&self, body: CheckedBytes<'_>, hash: Hash) -> bool {
         let shard = self.shard(hash);
         match self.locate(body.0, shard, hash) {
             Place::Settled(answer) => answer,
@@ -171,7 +172,7 @@ impl Directory {
 
     /// Lookups with the kernel `S`: each asks for its blocks `RING` keys before it reads them.
     #[inline(always)]
-    fn many<S: Solve>(&self, body: Body<'_>, hashes: &[Hash], answers: &mut [bool]) {
+    fn many<S: Solve>(&self, body: CheckedBytes<'_>, hashes: &[Hash], answers: &mut [bool]) {
         if body.0.len() < RING_BYTES {
             for (hash, answer) in hashes.iter().zip(answers) {
                 *answer = self.one::<S>(body, *hash);

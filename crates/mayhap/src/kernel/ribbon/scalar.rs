@@ -1,13 +1,18 @@
 //! The definition: eight columns at a time in a word.
 
-use super::{Body, Equation, Solve};
+use super::{CheckedBytes, Equation, Solve};
 use crate::sizing::WINDOW;
 
 pub(super) struct Scalar;
 
 impl Solve for Scalar {
     #[inline(always)]
-    unsafe fn solves(Body(bytes): Body<'_>, at: usize, columns: usize, equation: Equation) -> bool {
+    unsafe fn solves(
+        CheckedBytes(bytes): CheckedBytes<'_>,
+        at: usize,
+        columns: usize,
+        equation: Equation,
+    ) -> bool {
         let window = &bytes[at..];
         let selects = equation.coefficients.to_le_bytes();
         (0..columns).step_by(8).all(|first| {

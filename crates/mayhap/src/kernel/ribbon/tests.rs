@@ -1,11 +1,11 @@
 //! Every kernel against the definition.
 
-use super::{Body, Equation, Solve, scalar::Scalar};
+use super::{CheckedBytes, Equation, Solve, scalar::Scalar};
 use proptest::prelude::*;
 
 fn scalar(bytes: &[u8], columns: usize, equation: Equation) -> bool {
     // SAFETY: the caller gives a window and padding; the definition checks its bounds itself.
-    unsafe { Scalar::solves(Body(bytes), 0, columns, equation) }
+    unsafe { Scalar::solves(CheckedBytes(bytes), 0, columns, equation) }
 }
 
 /// The definition once more, slot by slot.

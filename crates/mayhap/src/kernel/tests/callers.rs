@@ -10,9 +10,11 @@
     reason = "closures are inlined, paths need not be"
 )]
 
+use crate::packet::Packet;
+use crate::simd::{Vectorize, vectorize};
 use crate::{
-    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Hash, Packet, Scalable, Secret, Sharded,
-    Spec, SpecError, Vectorize, Window, Windowed, vectorize,
+    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Hash, Scalable, Secret, Sharded, Spec,
+    SpecError, Window, Windowed,
 };
 
 const KEYS: u64 = 400;
@@ -204,8 +206,8 @@ fn lookups_where_nothing_changes_leave_the_callers_vectors_alone() {
     let others: Vec<u64> = (KEYS..2 * KEYS).collect();
     for fpr in [0.3, 0.01, 1e-6] {
         let spec = Spec::new(KEYS, fpr).unwrap();
-        found!("Fuse", Fuse::from_keys(spec, keys()).unwrap());
-        found!("Cascade", Cascade::from_keys(spec, keys(), &others).unwrap());
+        found!("Fuse", Fuse::with_spec(spec, keys()).unwrap());
+        found!("Cascade", Cascade::from_keys(spec.fpr(), keys(), &others).unwrap());
     }
     let mut packet = Packet::<512, 4>::new();
     keys().iter().for_each(|key| _ = packet.insert(*key));

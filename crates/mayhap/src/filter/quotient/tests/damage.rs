@@ -126,9 +126,9 @@ proptest! {
             let model: Model = read.fingerprints().collect();
             prop_assert!(model.keys().all(|f| read.contains_hash(hash_of(&read, *f))));
             let small = model.values().sum::<u64>() < 100_000;
-            let lines = Pages::copy_of(&lines).unwrap();
+            let lines = AlignedBuf::copy_of(&lines).unwrap();
             let own = Quotient::from_bytes(
-                spec(), filter.shape(), lines, Pages::copy_of(&side).unwrap(),
+                spec(), filter.shape(), lines, AlignedBuf::copy_of(&side).unwrap(),
             );
             let mut own = own.unwrap();
             for (fingerprint, count) in model.iter().filter(|_| small) {

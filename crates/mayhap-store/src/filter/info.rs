@@ -1,0 +1,498 @@
+//! What there is to know about a filter. Every host renders this and nothing else: `info`, `--json`,
+//! a reply over HTTP.
+
+use super::{Body, Filter, Measured, Tally};
+use crate::key_rules::{is_reserved, key_type_of, normalizer_of};
+use mayhap::format::{ArrayHeader, Header, Metadata};
+use mayhap::scheme::SchemeId;
+use mayhap::sizing::cascade_bound;
+use mayhap::window::Moment;
+use mayhap::{AnyFilter, Kind};
+use mayhap_foreign::{Format, Summary};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// What there is to know about a filter.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Info {
+    /// The file's name.
+    pub file: String,
+    /// Whose filter it is.
+    pub format: Format,
+    /// Whether another program's filter is wrapped in a Mayhap file.
+    pub wrapped: bool,
+    /// Bytes of the whole file; 0 where there is none.
+    pub file_bytes: u64,
+    /// Bytes of its arrays.
+    pub bytes: u64,
+    /// The keys counted in, where they are counted.
+    pub keys: Option<u64>,
+    /// The keys it was made for, or has grown to; 0 where nobody said.
+    pub capacity: u64,
+    /// The false-positive rate it was made for; 0 where nobody said, and in an exact set.
+    pub fpr: f64,
+    /// What only the bits tell; `None` where they were not looked at.
+    pub bits: Option<BitStats>,
+    /// Bits in all arrays, as another program counts them.
+    pub array_bits: u64,
+    /// Probes per key, where there is one number.
+    pub probes: Option<u32>,
+    /// Arrays: layers, shards, slices.
+    pub layers: u64,
+    /// How keys are hashed.
+    pub scheme: SchemeId,
+    /// What only its format knows, as name and value: strategy, version, seed.
+    pub details: Vec<(&'static str, String)>,
+    /// What its keys are, where that is known.
+    pub key_type: Option<String>,
+    /// What its file says beside the filter.
+    pub metadata: Metadata,
+    /// Whether every byte was verified; `None` where a format has no checksums.
+    pub verified: Option<bool>,
+    /// What only Mayhap's own kinds have.
+    pub native: Option<NativeInfo>,
+    /// The rate that random keys found.
+    pub measured: Option<Measured>,
+}
+
+/// What only the bits tell.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct BitStats {
+    /// The share of bits that are set; `None` after a change, which does not ask for it.
+    pub fill: Option<f64>,
+    /// How many distinct keys are in, estimated from the bits; `None` where all are set, and after a
+    /// change.
+    pub estimate: Option<u64>,
+    /// The false-positive rate as the bits are now.
+    pub fpr_now: f64,
+    /// Whether more is in than it was made for.
+    pub overfull: Option<Overfull>,
+}
+
+/// More keys in than it was made for, and a higher rate. No key is lost.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Overfull {
+    /// The keys in, or as many as are estimated; `None` where the bits tell nothing.
+    pub keys: Option<u64>,
+    /// The keys it was made for.
+    pub capacity: u64,
+    /// The rate as the bits are now.
+    pub fpr_now: f64,
+    /// The rate it was made for.
+    pub fpr: f64,
+    /// How many distinct keys are in, estimated from the bits; `None` where all are set.
+    pub estimate: Option<u64>,
+    /// Of a window, its generations: it is crowded only until it has forgotten a burst.
+    pub generations: Option<u32>,
+}
+
+/// What only Mayhap's own kinds have.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NativeInfo {
+    /// The kind.
+    pub kind: Kind,
+    /// Whether keys are hashed under a secret.
+    pub keyed: bool,
+    /// The seed of the hash, where it is not keyed.
+    pub seed: Option<u64>,
+    /// Of a window, what it remembers.
+    pub window: Option<WindowInfo>,
+    /// Of a cascade, its lists and layers.
+    pub cascade: Option<CascadeInfo>,
+}
+
+/// What a window remembers.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[non_exhaustive]
+pub struct WindowInfo {
+    /// Generations it is cut into.
+    pub generations: u64,
+    /// The time it spans; `None` where it counts keys.
+    pub milliseconds: Option<u64>,
+}
+
+/// The lists, layers and stash of a cascade.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CascadeInfo {
+    /// Keys of the list that is in.
+    pub included: u64,
+    /// Keys of the list that is out.
+    pub excluded: u64,
+    /// Keys that were in both.
+    pub in_both: u64,
+    /// Its layers, in the order they are asked.
+    pub layers: Vec<CascadeLayer>,
+    /// Keys added since it was built.
+    pub stash_added: u64,
+    /// Keys removed since it was built.
+    pub stash_removed: u64,
+    /// Bits of the layers per included key, and what ideal layers would take.
+    pub bits_per_key: Option<(f64, f64)>,
+}
+
+/// One layer of a cascade.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct CascadeLayer {
+    /// `fuse`, `blocked` or `exact`.
+    pub kind: &'static str,
+    /// Bytes of its array.
+    pub bytes: u64,
+    /// Bits of a fingerprint in a first layer of fingerprints, probes per key in one of cache lines,
+    /// keys in an exact one.
+    pub number: u64,
+}
+
+impl Filter {
+    /// Describe it. All bits are read for that, several times.
+    pub fn info(&self, now_ms: u64) -> Info {
+        self.described(now_ms, true)
+    }
+
+    /// Describe it after a change, without what is expensive to find out: fill and estimate.
+    pub fn brief(&self, now_ms: u64) -> Info {
+        self.described(now_ms, false)
+    }
+
+    fn described(&self, now_ms: u64, fully: bool) -> Info {
+        match &self.body {
+            Body::Mapped(filter) => self.native_info(filter, now_ms, fully),
+            Body::Owned(filter) => self.native_info(filter, now_ms, fully),
+            Body::Foreign(filter) => self.foreign_info(filter.summary()),
+        }
+    }
+
+    fn native_info<B: AsRef<[u8]>>(&self, filter: &AnyFilter<B>, now_ms: u64, fully: bool) -> Info {
+        let mut info = match &self.container {
+            Some(container) => Info::of_header(&self.path, container.header(), self.verified),
+            None => Info::of_header(&self.path, &filter.header(&self.metadata), true),
+        };
+        let now = Moment::ticks(now_ms);
+        info.capacity = filter.capacity();
+        let stats = fully.then(|| filter.stats(now));
+        info.bits = Some(BitStats {
+            fill: stats.map(|stats| stats.fill),
+            estimate: stats.and_then(|stats| known(stats.estimate)),
+            fpr_now: stats.map_or_else(|| filter.fpr_now_at(now), |stats| stats.fpr_now),
+            overfull: Overfull::of(filter, now_ms),
+        });
+        info
+    }
+
+    fn foreign_info(&self, summary: Summary) -> Info {
+        let wrapped = self.written_as == Format::Mayhap;
+        let key_type = self.key_type.map(|key_type| key_type.name().to_owned());
+        let estimate = known(summary.estimate);
+        let Summary { capacity, fpr, fpr_now, keys, .. } = summary;
+        // Their own rounding of bits and probes costs some of them a little.
+        let overfull = capacity > 0
+            && fpr > 0.0
+            && keys.unwrap_or(summary.estimate) > capacity
+            && fpr_now > 1.2 * fpr;
+        let overfull = overfull.then_some(Overfull {
+            keys: keys.or(estimate),
+            capacity,
+            fpr_now,
+            fpr,
+            estimate,
+            generations: None,
+        });
+        Info {
+            file: self.path.display().to_string(),
+            format: summary.format,
+            wrapped,
+            file_bytes: self.file_bytes().len() as u64,
+            bytes: summary.bits.div_ceil(8),
+            keys,
+            capacity,
+            fpr,
+            bits: Some(BitStats { fill: Some(summary.fill), estimate, fpr_now, overfull }),
+            array_bits: summary.bits,
+            probes: Some(summary.probes),
+            layers: summary.layers,
+            scheme: summary.scheme,
+            details: summary.details,
+            key_type,
+            metadata: self.metadata.clone(),
+            verified: wrapped.then_some(self.verified),
+            native: None,
+            measured: None,
+        }
+    }
+}
+
+/// The estimate, where the bits tell one.
+fn known(estimate: u64) -> Option<u64> {
+    (estimate < u64::MAX).then_some(estimate)
+}
+
+impl Overfull {
+    /// Whether one of Mayhap's own filters holds more than it was made for. Reads its bits only where
+    /// it must.
+    pub fn of<B: AsRef<[u8]>>(filter: &AnyFilter<B>, now_ms: u64) -> Option<Overfull> {
+        let overfull = filter.overfull(Moment::ticks(now_ms))?;
+        Some(Overfull {
+            // Of all that came, not only what a window remembers now.
+            keys: Some(filter.keys()),
+            capacity: overfull.capacity,
+            fpr_now: overfull.fpr_now,
+            fpr: overfull.fpr,
+            estimate: known(filter.estimate()),
+            generations: overfull.generations,
+        })
+    }
+}
+
+impl Info {
+    /// What the header of a Mayhap file says.
+    pub(super) fn of_header(path: &Path, header: &Header, verified: bool) -> Info {
+        let window = match (header.kind, &header.params[..]) {
+            (Kind::Windowed, [generations, ticks, _]) => Some(WindowInfo {
+                generations: *generations,
+                milliseconds: (*ticks > 0).then_some(*ticks),
+            }),
+            _ => None,
+        };
+        Info {
+            file: path.display().to_string(),
+            format: Format::Mayhap,
+            wrapped: false,
+            file_bytes: header.file_bytes,
+            bytes: header.body_bytes(),
+            keys: Some(header.keys),
+            capacity: header.capacity,
+            fpr: header.fpr,
+            bits: None,
+            array_bits: header.body_bytes().saturating_mul(8),
+            probes: None,
+            layers: header.arrays.len() as u64,
+            scheme: header.scheme,
+            details: Vec::new(),
+            key_type: Some(key_type_of(&header.metadata).to_owned()),
+            metadata: header.metadata.clone(),
+            verified: Some(verified),
+            native: Some(NativeInfo {
+                kind: header.kind,
+                keyed: header.is_keyed(),
+                seed: (header.scheme == SchemeId::XXH3).then_some(header.seed_or_key_check),
+                window,
+                cascade: CascadeInfo::of(header),
+            }),
+            measured: None,
+        }
+    }
+
+    /// The kind, or whose filter it is.
+    pub fn kind_name(&self) -> &'static str {
+        self.native.as_ref().map_or(self.format.name(), |native| native.kind.name())
+    }
+
+    /// Bits of its arrays per key counted in.
+    pub fn bits_per_key(&self) -> Option<f64> {
+        let keys = self.keys.filter(|keys| *keys > 0)?;
+        Some(self.bytes as f64 * 8.0 / keys as f64)
+    }
+
+    /// Bits per key that no structure can do without, at the rate the filter has now.
+    pub fn bound_bits_per_key(&self) -> Option<f64> {
+        let fpr = self.bits.as_ref()?.fpr_now;
+        // What a cascade cannot do without depends on its other list, too.
+        let other = matches!(self.native.as_ref()?.kind, Kind::Bitmap | Kind::Cascade);
+        (!other && fpr > 0.0 && fpr < 1.0).then(|| -fpr.log2())
+    }
+
+    /// Whether it holds more than it was made for.
+    pub fn overfull(&self) -> Option<&Overfull> {
+        self.bits.as_ref()?.overfull.as_ref()
+    }
+
+    /// What its makers noted: metadata without what Mayhap sets itself.
+    pub fn user_metadata(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.metadata.pairs().filter(|(name, _)| !is_reserved(name))
+    }
+
+    /// How keys are normalized.
+    pub fn normalizer(&self) -> &str {
+        normalizer_of(&self.metadata)
+    }
+
+    /// For programs. Field names are frozen.
+    pub fn to_json(&self) -> Value {
+        match &self.native {
+            Some(native) => self.native_json(native),
+            None => self.foreign_json(),
+        }
+    }
+
+    fn native_json(&self, native: &NativeInfo) -> Value {
+        let meta: Map<String, Value> =
+            self.user_metadata().map(|(name, value)| (name.to_owned(), value.into())).collect();
+        let mut value = json!({
+            "file": self.file,
+            "kind": native.kind.name(),
+            "file_bytes": self.file_bytes,
+            "bytes": self.bytes,
+            "keys": self.keys,
+            "capacity": self.capacity,
+            "rate": self.fpr,
+            "bits_per_key": self.bits_per_key(),
+            "hash": self.scheme.name(),
+            "keyed": native.keyed,
+            "normaliser": self.normalizer(),
+            "key_type": self.key_type,
+            "created": self.metadata.created(),
+            "meta": meta,
+            "verified": self.verified,
+        });
+        if let Some(seed) = native.seed {
+            value["seed"] = seed.into();
+        }
+        if let Some(window) = native.window {
+            value["window"] = json!(window);
+        }
+        if native.kind == Kind::Sharded {
+            value["shards"] = self.layers.into();
+        }
+        if let Some(cascade) = &native.cascade {
+            value["cascade"] = cascade.to_json();
+        }
+        if let Some(bits) = &self.bits {
+            value["estimate"] = bits.estimate.into();
+            value["fill"] = bits.fill.into();
+            value["rate_now"] = bits.fpr_now.into();
+            value["least_bits_per_key"] = self.bound_bits_per_key().into();
+            value["overfull"] = bits.overfull.is_some().into();
+        }
+        self.measured_json(&mut value);
+        value
+    }
+
+    fn foreign_json(&self) -> Value {
+        let mut value = self.foreign_summary();
+        value["file_bytes"] = self.file_bytes.into();
+        value["key_type"] = self.key_type.clone().into();
+        value["wrapped"] = self.wrapped.into();
+        self.measured_json(&mut value);
+        value
+    }
+
+    fn measured_json(&self, value: &mut Value) {
+        if let Some(measured) = &self.measured {
+            let Measured { probes, hits } = measured;
+            value["measured"] = json!({"probes": probes, "hits": hits, "rate": measured.fpr()});
+        }
+    }
+
+    /// What a change of another program's filter reports beside what was read.
+    fn foreign_summary(&self) -> Value {
+        let details: Map<String, Value> = self
+            .details
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone().into()))
+            .collect();
+        let bits = self.bits.as_ref();
+        json!({
+            "file": self.file, "format": self.format.name(),
+            "scheme": self.scheme.0, "keys": self.keys,
+            "estimate": bits.and_then(|bits| bits.estimate),
+            "capacity": self.capacity, "rate": self.fpr,
+            "rate_now": bits.map(|bits| bits.fpr_now), "fill": bits.and_then(|bits| bits.fill),
+            "bits": self.array_bits, "probes": self.probes,
+            "layers": self.layers, "details": details,
+        })
+    }
+
+    /// For programs, after a change: what was read for it, and the filter as it is now. Field names
+    /// are frozen.
+    pub fn change_json(&self, read: Option<Tally>) -> Value {
+        let mut value = match &self.native {
+            Some(native) => json!({"file": self.file, "kind": native.kind.name()}),
+            None => self.foreign_summary(),
+        };
+        if let Some(Tally { records, unparsable, missing }) = read {
+            value["lines"] = records.into();
+            value["unparsed"] = unparsable.into();
+            value["missing"] = missing.into();
+        }
+        if self.native.is_some() {
+            value["keys"] = self.keys.into();
+            value["capacity"] = self.capacity.into();
+            value["bytes"] = self.bytes.into();
+            value["rate"] = self.fpr.into();
+            value["rate_now"] = self.bits.as_ref().map(|bits| bits.fpr_now).into();
+            value["overfull"] = self.overfull().is_some().into();
+        }
+        value
+    }
+}
+
+impl Serialize for Info {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_json().serialize(serializer)
+    }
+}
+
+impl CascadeInfo {
+    /// That of a cascade; `None` for other kinds.
+    fn of(header: &Header) -> Option<CascadeInfo> {
+        let [first, included, excluded, in_both] = header.params[..] else { return None };
+        if header.kind != Kind::Cascade {
+            return None;
+        }
+        let mut leaves = header.arrays.iter();
+        let mut layers = Vec::new();
+        if first != 0 {
+            let leaf = leaves.next()?;
+            let is_blocked = first == 2;
+            let number = match is_blocked {
+                true => leaf.params.iter().skip(1).take(2).product::<u64>(),
+                false => leaf.params.get(1).copied().unwrap_or(0),
+            };
+            let kind = if is_blocked { "blocked" } else { "fuse" };
+            layers.push(CascadeLayer { kind, bytes: leaf.bytes, number });
+        }
+        let (exact, stash) = (leaves.next()?, leaves.next());
+        let number = exact.params.get(2).copied().unwrap_or(0);
+        layers.push(CascadeLayer { kind: "exact", bytes: exact.bytes, number });
+        let stashed = |leaf: &ArrayHeader| {
+            let added = leaf.params.first().copied().unwrap_or(0);
+            (added, (leaf.bytes / 8).saturating_sub(added))
+        };
+        let (stash_added, stash_removed) = stash.map_or((0, 0), stashed);
+        let bytes: u64 = layers.iter().map(|layer| layer.bytes).sum();
+        let bits = bytes as f64 * 8.0 / included as f64;
+        let bound = cascade_bound(included, excluded, header.fpr);
+        let bits_per_key = (included > 0).then_some((bits, bound));
+        Some(CascadeInfo {
+            included,
+            excluded,
+            in_both,
+            layers,
+            stash_added,
+            stash_removed,
+            bits_per_key,
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        let layer = |layer: &CascadeLayer| match layer.kind {
+            "exact" => json!({"kind": "exact", "bytes": layer.bytes, "keys": layer.number}),
+            kind => json!({"kind": kind, "bytes": layer.bytes}),
+        };
+        json!({
+            "included": self.included,
+            "excluded": self.excluded,
+            "in_both": self.in_both,
+            "layers": self.layers.iter().map(layer).collect::<Vec<_>>(),
+            "stash": {"added": self.stash_added, "removed": self.stash_removed},
+            "bits_per_included_key": self.bits_per_key.map(|(bits, _)| bits),
+            "bound_bits_per_included_key": self.bits_per_key.map(|(_, bound)| bound),
+        })
+    }
+}
