@@ -184,7 +184,8 @@ fn replicas_and_restarts_are_equal() {
         }
         // And it goes on.
         assert_eq!(client.say("BF.EXISTS grows x29"), Value::Int(1));
-        assert_eq!(client.say("CF.COUNT cfmade hot"), Value::Int(100));
+        // No fewer than went in; its secret is random, so another item may count with it.
+        assert!(client.say("CF.COUNT cfmade hot").int() >= 100);
         assert_eq!(client.say("CF.EXISTS cfloaded y99"), Value::Int(1));
         assert_eq!(client.say("CF.DEL cfauto y99"), Value::Int(1));
         assert_eq!(
