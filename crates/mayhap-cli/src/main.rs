@@ -72,5 +72,6 @@ fn main() -> ExitCode {
     };
     cli.globals.color.write_global();
     exit::on_truncated_filter();
+    signals::survive_file_size_limit();
     cli.verb.run(&cli.globals).unwrap_or_else(|error| exit::report(&error)).into()
 }

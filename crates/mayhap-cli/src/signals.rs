@@ -5,7 +5,7 @@ use crate::print;
 use crate::progress;
 use mayhap_store::replace;
 use mayhap_store::text::ProgressAndCancel;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::sync::{Arc, Once};
 use std::thread;
@@ -31,6 +31,13 @@ pub fn stop_on_signal(watch: &Arc<ProgressAndCancel>) {
             std::process::exit(i32::from(INTERRUPTED));
         }
     });
+}
+
+/// A file that would exceed `ulimit -f` is a write that fails, with a message and the temporary file
+/// removed, not the end of the process.
+pub fn survive_file_size_limit() {
+    // Any handler will do; without one the process ends as it always has.
+    _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
 
 /// From now on, say on standard error how far things are whenever SIGUSR1 comes, or SIGINFO

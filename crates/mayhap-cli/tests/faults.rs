@@ -403,3 +403,26 @@ fn a_terminal_gets_help_and_no_binary() {
     let Ok((code, shown)) = on_terminal("build -o - f") else { return };
     assert!(code == Some(2) && shown.contains("standard output is a terminal"), "{shown}");
 }
+
+/// A file that may not grow any more is a write that fails like any other.
+#[test]
+fn a_limit_of_file_sizes_is_an_error_and_leaves_nothing() {
+    let folder = tempdir().unwrap();
+    let keys = numbers(0..1000);
+    assert!(run(folder.path(), "build -n 1000000 -o old.mh -", &keys).status.success());
+    let old = fs::read(folder.path().join("old.mh")).unwrap();
+    let program = env!("CARGO_BIN_EXE_mayhap");
+    for args in ["build -n 1000000 -o new.mh -", "add old.mh -"] {
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &format!("ulimit -f 8; exec env --default-signal {program} {args}")]);
+        limited.current_dir(folder.path()).env("NO_COLOR", "1");
+        limited.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = limited.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(&keys).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args}: {:?}", output.status);
+        assert!(said(&output).contains("File too large"), "{}", said(&output));
+    }
+    assert_eq!(files(folder.path()), ["old.mh"]);
+    assert!(fs::read(folder.path().join("old.mh")).unwrap() == old);
+}

@@ -338,3 +338,26 @@ fn choices_that_a_format_does_not_leave_are_refused() {
     assert!(refusal(&args).contains("made not to grow"));
     assert!(!PathBuf::from(file).exists());
 }
+
+#[test]
+fn filters_of_unlike_keys_do_not_merge() {
+    let folder = Folder::new();
+    let keys = folder.list("keys", (1..1000).map(|key| key.to_string()));
+    for key_type in ["i64", "bytes"] {
+        let (raw, wrapped) = (folder.path(key_type), folder.path(&format!("{key_type}.mh")));
+        let build = ["build", "-q", "--format", "guava", "--key-type", key_type, "-n", "5000"];
+        stdout(&[&build[..], &["-o", &raw, &keys]].concat());
+        stdout(&["convert", "-q", &raw, "--to", "mayhap", "--key-type", key_type, "-o", &wrapped]);
+    }
+    let (longs, bytes) = (folder.path("i64.mh"), folder.path("bytes.mh"));
+    let merged = folder.path("merged.mh");
+    for pair in [[&longs, &bytes], [&bytes, &longs]] {
+        let told = refusal(&["merge", "-o", &merged, pair[0], pair[1]]);
+        assert!(told.contains("key type i64") && told.contains("key type bytes"), "{told}");
+        assert!(!std::path::Path::new(&merged).exists());
+    }
+    // A file that does not say what its keys are takes the other's word for it.
+    stdout(&["merge", "-q", "-o", &folder.path("raw"), &folder.path("i64"), &longs]);
+    stdout(&["merge", "-q", "-o", &merged, &longs, &longs]);
+    stdout(&["check", "-q", &merged, &keys]);
+}

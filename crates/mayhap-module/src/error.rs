@@ -36,7 +36,7 @@ impl CommandError {
     pub const BAD_DATA: CommandError = CommandError::text("ERR received bad data");
     /// The filter is still loading.
     pub const LOADING: CommandError = CommandError::text(
-        "ERR filter is still loading: BF.LOADCHUNK has not been given its last chunk",
+        "ERR filter is still loading: LOADCHUNK has not been given its last chunk",
     );
     /// An unknown option.
     pub const UNKNOWN_ARGUMENT: CommandError = CommandError::text("Unknown argument received");

@@ -22,12 +22,6 @@ impl Filter {
     /// does not is taken over.
     pub fn merge(&mut self, other: &Filter, how: Merge, budget: Budget) -> Result<(), ChangeError> {
         self.make_owned(budget)?;
-        if let (Body::Foreign(ours), Body::Foreign(theirs)) = (&mut self.body, &other.body) {
-            return match how {
-                Merge::Union => Ok(ours.union(theirs.as_ref())?),
-                Merge::Intersect => Err(ChangeError::NoIntersection),
-            };
-        }
         let same_keys = self.check_same_keys(other);
         match (&mut self.body, &other.body) {
             (Body::Owned(ours), Body::Mapped(theirs)) => {
@@ -37,6 +31,14 @@ impl Filter {
             (Body::Owned(ours), Body::Owned(theirs)) => {
                 same_keys?;
                 merge(ours, theirs, how)?;
+            }
+            (Body::Foreign(_), Body::Foreign(_)) if how == Merge::Intersect => {
+                return Err(ChangeError::NoIntersection);
+            }
+            (Body::Foreign(ours), Body::Foreign(theirs)) => {
+                same_keys?;
+                ours.union(theirs.as_ref())?;
+                self.key_type = self.key_type.or(other.key_type);
             }
             _ => {
                 return Err(ChangeError::Unlike { this: self.name(), that: other.name() });
@@ -53,12 +55,19 @@ impl Filter {
         Ok(())
     }
 
-    /// Fails where two filters mean different things by a key.
+    /// Fails where two filters mean different things by a key. The file of another program does not say
+    /// what its keys are, so until somebody says it, it goes with any.
     fn check_same_keys(&self, other: &Filter) -> Result<(), ChangeError> {
-        let says = |metadata: &Metadata| {
-            format!("normalizer {}, key type {}", normalizer_of(metadata), key_type_of(metadata))
+        let says = |filter: &Filter, key_type: Option<KeyType>| {
+            let key_type = key_type.map_or(key_type_of(&filter.metadata), |told| told.name());
+            format!("normalizer {}, key type {key_type}", normalizer_of(&filter.metadata))
         };
-        let (this, that) = (says(&self.metadata), says(&other.metadata));
+        let of_foreign = |filter: &Filter| match filter.body {
+            Body::Foreign(_) => filter.key_type,
+            _ => None,
+        };
+        let (ours, theirs) = (of_foreign(self), of_foreign(other));
+        let (this, that) = (says(self, ours.or(theirs)), says(other, theirs.or(ours)));
         if this == that {
             return Ok(());
         }
