@@ -54,10 +54,7 @@ pub fn hint_for(error: &(dyn Error + 'static)) -> Option<String> {
         return spec(error);
     }
     if let Some(error) = error.downcast_ref::<FilterError>() {
-        return match error {
-            FilterError::Spec(error) => spec(error),
-            other => other.hint().map(str::to_owned),
-        };
+        return filters(error);
     }
     if let Some(error) = error.downcast_ref::<SeenError>() {
         return seen(error);
@@ -75,6 +72,24 @@ pub fn hint_for(error: &(dyn Error + 'static)) -> Option<String> {
         return Some("`mayhap plan -n KEYS` shows what each kind can do".to_owned());
     }
     error.downcast_ref::<io::Error>().and_then(|error| system(error, "is the name right?"))
+}
+
+fn filters(error: &FilterError) -> Option<String> {
+    let hint = match error {
+        FilterError::Spec(error) => return spec(error),
+        FilterError::NoModule { .. } => {
+            "start it with --loadmodule libmayhap_module.so; if its prefix is another one, say ?prefix=MH in the address"
+        }
+        FilterError::NotNative { .. } => {
+            "load the module of mayhap there, or build the filter with --format redisbloom"
+        }
+        FilterError::NoSave { .. } => {
+            "DUMP it and read the payload: `mayhap info --format valkey-bloom`"
+        }
+        FilterError::Shards { .. } => "leave out --shards: what the filter says is used",
+        other => other.hint()?,
+    };
+    Some(hint.to_owned())
 }
 
 fn foreign(error: &ForeignError) -> Option<String> {

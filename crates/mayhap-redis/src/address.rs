@@ -81,7 +81,7 @@ impl Address {
             _ => return refuse(NEED),
         };
         if tls && !cfg!(feature = "tls") {
-            return refuse("this build has no TLS; build it with `--features tls`");
+            return refuse("this build has no TLS; build it with the feature `tls`");
         }
         let (mut timeout, mut others) = (None, vec![]);
         let (mut authority, mut certificate, mut key) = (None, None, None);

@@ -24,6 +24,16 @@ pub enum FilterError {
         /// What is supported.
         hint: &'static str,
     },
+    /// The server's module cannot hold Mayhap filters; RedisBloom's it may.
+    NotNative {
+        /// The module's name.
+        module: &'static str,
+    },
+    /// The server's module has no command to save a filter with.
+    NoSave {
+        /// The module's name.
+        module: &'static str,
+    },
     /// The key does not exist.
     Missing {
         /// The key.
@@ -137,7 +147,8 @@ pub enum FilterError {
 }
 
 impl FilterError {
-    /// A hint, where there is one.
+    /// What to do about it, if that is the same for every host. None of them names a flag: a host that
+    /// has flags adds its own.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             FilterError::Link(LinkError::Unreachable { .. }) => {
@@ -157,13 +168,17 @@ impl FilterError {
             }
             FilterError::EmptyName => "is a variable unset?",
             FilterError::NoModule { .. } => {
-                "start it with --loadmodule libmayhap_module.so; if its prefix is another one, say ?prefix=MH in the address"
+                "load libmayhap_module.so there, with `loadmodule` in its configuration; if its prefix is another one, say ?prefix=MH in the address"
             }
             FilterError::Pairing { hint, .. } => hint,
+            FilterError::NotNative { .. } => {
+                "load the module of mayhap there, or build the filter in the format of RedisBloom"
+            }
+            FilterError::NoSave { .. } => "DUMP it and read the payload",
             FilterError::Missing { .. } => "is the name right?",
             FilterError::Exists { .. } => "choose another name, or delete what is there first",
             FilterError::WrongType { .. } => "choose another name",
-            FilterError::Shards { .. } => "leave out --shards: what the filter says is used",
+            FilterError::Shards { .. } => "the filter says how many it has: give no other number",
             FilterError::Lost { .. } => {
                 "load the filter anew; a server that holds filters must not evict (maxmemory-policy noeviction)"
             }
@@ -203,6 +218,15 @@ impl fmt::Display for FilterError {
                 write!(f, "{address}: no module answers {prefix}.* there")
             }
             FilterError::Pairing { what, .. } => f.write_str(what),
+            FilterError::NotNative { module } => {
+                write!(
+                    f,
+                    "the server has {module}, which cannot hold filters of mayhap's own format"
+                )
+            }
+            FilterError::NoSave { module } => {
+                write!(f, "{module} has no command to save a filter with")
+            }
             FilterError::Missing { key } => write!(f, "{key}: no such filter"),
             FilterError::Exists { key } => write!(f, "{key}: there is something already"),
             FilterError::WrongType { key, got } => write!(f, "{key}: not a filter but {got}"),

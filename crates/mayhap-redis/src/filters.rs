@@ -354,6 +354,9 @@ mod tests {
     fn what_does_not_go_together_is_told_before_anybody_is_asked() {
         let paired = |error: Result<(), FilterError>| match error {
             Err(FilterError::Pairing { what, .. }) => Err(what),
+            Err(error @ (FilterError::NotNative { .. } | FilterError::NoSave { .. })) => {
+                Err(error.to_string())
+            }
             Err(FilterError::Link(_)) => Ok(()), // it got as far as the server
             other => panic!("{other:?}"),
         };

@@ -107,10 +107,7 @@ impl Filters {
         moved: &OnProgress<'_>,
     ) -> Result<SavedFormat, FilterError> {
         if self.server_module() == ServerModule::ValkeyBloom {
-            return Err(FilterError::Pairing {
-                what: "valkey-bloom has no command to save a filter with".to_owned(),
-                hint: "DUMP it and read the payload: `mayhap info --format valkey-bloom`",
-            });
+            return Err(FilterError::NoSave { module: self.server_module().name() });
         }
         self.save_with_identity(key, to, moved).map(|(saved, _)| saved)
     }
@@ -136,13 +133,7 @@ impl Filters {
         if self.server_module() == ServerModule::Mayhap {
             return Ok(());
         }
-        Err(FilterError::Pairing {
-            what: format!(
-                "the server has {}, which cannot hold filters of mayhap's own format",
-                self.server_module().name()
-            ),
-            hint: "load the module of mayhap there, or build the filter with --format redisbloom",
-        })
+        Err(FilterError::NotNative { module: self.server_module().name() })
     }
 
     /// Upload under a temporary name, then rename. When this returns, the filter is there.
