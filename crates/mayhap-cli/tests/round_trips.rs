@@ -324,3 +324,18 @@ fn a_clock_that_jumped_is_told() {
     assert!(said.contains("more than 1 h old, and forgotten"), "{said}");
     assert_eq!(found, "eve\n");
 }
+
+#[test]
+fn merged_keyed_filters_are_opened_like_any_keyed_filter() {
+    let folder = tempdir().unwrap();
+    for kind in ["blocked", "quotient"] {
+        let build = format!("build -q --kind {kind} --keyed -n 2000 -o {kind} -");
+        mayhap(&folder, &build).write_stdin(lines(0..1000)).assert().success();
+        mayhap(&folder, &format!("merge -q -o {kind}.sum {kind} {kind}")).assert().success();
+        let check = format!("check -q {kind}.sum -");
+        mayhap(&folder, &check).write_stdin(lines(0..1000)).assert().success();
+    }
+    // The secret of another filter is not replaced, and nothing is written.
+    mayhap(&folder, "merge -q -o blocked.sum --force quotient quotient").assert().code(2);
+    mayhap(&folder, "check -q blocked.sum -").write_stdin(lines(0..1000)).assert().success();
+}

@@ -29,7 +29,8 @@ EXIT STATUS:
 ///
 /// Their kind, size and hash must agree: build them with the same --kind, -n, -p and --seed or
 /// --key-file. A union holds what any of them holds. An intersection holds what all of them hold,
-/// with somewhat more false positives than one built from the common keys would have.
+/// with somewhat more false positives than one built from the common keys would have. The result of
+/// keyed filters gets its key file beside it, unless --key-file names one.
 #[derive(Args)]
 #[command(after_long_help = manual::page(MANUAL, manual::FILTER_FILES))]
 pub struct Merge {
@@ -97,9 +98,15 @@ impl Merge {
             done.with_context(|| format!("{} and {}", first.display(), path.display()))?;
         }
         merged.check_unchanged()?;
+        let mut info = merged.info(now_ms());
+        let is_keyed = info.native.as_ref().is_some_and(|native| native.keyed);
+        if is_keyed && self.key_file.named().is_none() {
+            // Beside the result, where whoever asks it looks; before it, as `build` does.
+            let source = self.key_file.source();
+            source.store(&self.output, source.read(first)?)?;
+        }
         merged.save(&self.output, over)?;
         drop(lock);
-        let mut info = merged.info(now_ms());
         info.file = self.output.display().to_string();
         let what = format!("merged {} filters into {}", self.files.len(), info.file);
         show::made(&what, &info, Some(self.files.len()), globals)?;
