@@ -8,8 +8,13 @@ use std::process::{Command, Output, Stdio};
 
 /// Everything the command promises; returns the first broken promise.
 pub fn run() -> StepResult {
-    let promises =
-        [exact_on_the_sample, takes_any_bytes, names_a_missing_file, ends_with_its_reader];
+    let promises = [
+        exact_on_the_sample,
+        takes_any_bytes,
+        names_a_missing_file,
+        ends_with_its_reader,
+        says_what_was_left_out,
+    ];
     match promises.iter().try_for_each(|promise| promise()) {
         Ok(()) => StepResult::Passed,
         Err(why) => StepResult::Failed(why),
@@ -71,6 +76,15 @@ fn ends_with_its_reader() -> Result<(), String> {
     expect("silence and exit code 141 when the reader leaves", !complains && told)
 }
 
+/// The quick build has no reader of Parquet's values, and says where there is one.
+fn says_what_was_left_out() -> Result<(), String> {
+    let mut verify = cargo("run --quiet --release -p mayhap-cli -- verify --column c");
+    let output = finish(verify.arg("testdata/foreign/parquet/file_pyarrow_str_1k.parquet"), b"")?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let told = said.contains("--column") && said.contains("hint: packages can");
+    expect("a missing feature named, with a hint", output.status.code() == Some(2) && told)
+}
+
 fn finish(command: &mut Command, input: &[u8]) -> Result<Output, String> {
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let failed = |what: String, error| format!("{what}: {error}");
@@ -89,5 +103,5 @@ fn lines(lines: &[&str]) -> Vec<u8> {
 }
 
 fn expect(what: &str, holds: bool) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(format!("dedup: not as promised: {what}")) }
+    if holds { Ok(()) } else { Err(format!("not as promised: {what}")) }
 }
