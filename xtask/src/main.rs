@@ -3,6 +3,7 @@
 mod api;
 mod bench;
 mod cross;
+mod dist;
 mod live;
 mod sample;
 mod smoke;
@@ -35,6 +36,11 @@ const VERBS: &[Verb] = &[
         name: "soak",
         about: "the long runs: fuzzing, enlarged tests, other machines and compilers",
         run: soak::run,
+    },
+    Verb {
+        name: "dist",
+        about: "packages for Debian and an archive, in target/dist, installed and tried",
+        run: dist::run,
     },
     Verb {
         name: "cross",
