@@ -15,8 +15,8 @@ const OUT: &str = "target/dist";
 /// What they are made of: the profile `dist` and everything that a quick build leaves out.
 const BUILT: &str = "target/dist-build/dist";
 const CYCLONEDX: &str = "0.5.9";
-/// The newest symbol version of the C library that packages may need: that of Debian 12 and Ubuntu 22.10.
-const NEWEST_GLIBC: (u32, u32) = (2, 36);
+/// The newest symbol version of the C library that packages may need: that of Ubuntu 22.04, Debian 12 and RHEL 9.
+const NEWEST_GLIBC: (u32, u32) = (2, 34);
 
 pub fn run(args: &[String]) -> Result<ExitCode, Error> {
     no_arguments("dist", args)?;
