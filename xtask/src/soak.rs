@@ -1,17 +1,86 @@
-//! `cargo xtask soak`: the long runs before a release.
+//! `cargo xtask soak [PART…]`: the long runs before a release, in parts that can be resumed.
+//!
+//! A step that passed is noted in `target/soak`, with the commit it passed on, and is not run again for that commit: a
+//! soak that was interrupted continues where it was. `--again` runs everything again.
 
-use crate::steps::{self, Step, StepResult, cargo, succeeds};
-use crate::{Error, cross, live, no_arguments, tools};
+use crate::steps::{self, Step, StepResult, cargo, read, succeeds};
+use crate::{Error, cross, live, tools};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::rc::Rc;
 
 const CARGO_FUZZ: &str = "0.13.2";
-const FUZZ_SECONDS: u32 = 60;
+/// How long each parser is fuzzed, unless `MAYHAP_FUZZ_SECONDS` says otherwise.
+const FUZZ_SECONDS: u32 = 1800;
 /// As in the workspace's `rust-version`.
 const OLDEST_RUST: &str = "1.90";
+const NOTES: &str = "target/soak";
+
+/// What makes the steps of a part.
+type Part = fn() -> Result<Vec<Step>, Error>;
+
+/// The parts, in the order in which they run.
+const PARTS: &[(&str, Part)] = &[
+    ("tests", enlarged_tests),
+    ("oldest-rust", || Ok(vec![Step::new("the oldest compiler promised", oldest_rust)])),
+    ("features", || Ok(feature_lints())),
+    ("live", || Ok(live::steps())),
+    ("cross", || Ok(cross::steps())),
+    ("fuzz", fuzzing),
+];
 
 pub fn run(args: &[String]) -> Result<ExitCode, Error> {
-    no_arguments("soak", args)?;
-    let mut steps = vec![
+    let again = args.iter().any(|arg| arg == "--again");
+    let wanted: Vec<&String> = args.iter().filter(|arg| *arg != "--again").collect();
+    if let Some(unknown) =
+        wanted.iter().find(|name| PARTS.iter().all(|(part, _)| *part != name.as_str()))
+    {
+        let names: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();
+        return Err(Error::Usage(format!(
+            "no part called {unknown}: there are {}",
+            names.join(", ")
+        )));
+    }
+    let commit = read(Command::new("git").args(["rev-parse", "HEAD"])).map_err(Error::Failed)?;
+    let commit: Rc<str> = commit.trim().into();
+    let mut steps = vec![];
+    for (name, part) in PARTS {
+        if wanted.is_empty() || wanted.iter().any(|one| one.as_str() == *name) {
+            steps.extend(part()?.into_iter().map(|step| noted(step, commit.clone(), again)));
+        }
+    }
+    Ok(steps::run(&steps))
+}
+
+/// The same step, noted where it passes and not run where a note says that it has.
+fn noted(step: Step, commit: Rc<str>, again: bool) -> Step {
+    let note = note(&step.name);
+    Step::new(step.name, move || {
+        if !again && fs::read_to_string(&note).is_ok_and(|passed| *passed == *commit) {
+            println!("it has passed on this commit already");
+            return StepResult::Passed;
+        }
+        let result = (step.run)();
+        if matches!(result, StepResult::Passed) {
+            let written = fs::create_dir_all(NOTES).and_then(|()| fs::write(&note, &*commit));
+            if let Err(error) = written {
+                println!("{}: {error}: it will run again", note.display());
+            }
+        }
+        result
+    })
+}
+
+/// Where a step is noted.
+fn note(step: &str) -> PathBuf {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let name: String = step.chars().map(|c| if is_plain(c) { c } else { '.' }).collect();
+    Path::new(NOTES).join(name)
+}
+
+fn enlarged_tests() -> Result<Vec<Step>, Error> {
+    Ok(vec![
         Step::command("enlarged tests", || {
             let mut test = cargo("test --release --workspace");
             test.env("MAYHAP_SOAK", "1"); // tests that scale look for it
@@ -20,20 +89,23 @@ pub fn run(args: &[String]) -> Result<ExitCode, Error> {
         Step::command("connections behind TLS", || {
             cargo("test -p mayhap-redis --features async,tls")
         }),
-        Step::new("the oldest compiler promised", oldest_rust),
-    ];
-    for (package, features) in feature_sets() {
-        steps.push(Step::command(format!("{package} with {features:?} only"), move || {
+    ])
+}
+
+fn feature_lints() -> Vec<Step> {
+    let lint = |(package, features): (&'static str, String)| {
+        Step::command(format!("{package} with {features:?} only"), move || {
             let features = format!("--no-default-features --features={features}");
             cargo(&format!("clippy -p {package} {features} -- -D warnings"))
-        }));
-    }
-    steps.extend(live::steps());
-    steps.extend(cross::steps());
-    for name in fuzz_targets().map_err(Error::Failed)? {
-        steps.push(Step::new(format!("fuzz {name}"), move || fuzz(&name)));
-    }
-    Ok(steps::run(&steps))
+        })
+    };
+    feature_sets().into_iter().map(lint).collect()
+}
+
+fn fuzzing() -> Result<Vec<Step>, Error> {
+    let targets = fuzz_targets().map_err(Error::Failed)?;
+    let step = |name: String| Step::new(format!("fuzz {name}"), move || fuzz(&name));
+    Ok(targets.into_iter().map(step).collect())
 }
 
 /// Every combination of the features that are not aliases of others.
@@ -70,7 +142,7 @@ fn oldest_rust() -> StepResult {
 
 /// The targets are the files; a new one needs no line here.
 fn fuzz_targets() -> Result<Vec<String>, String> {
-    let folder = std::fs::read_dir("fuzz/fuzz_targets").map_err(|error| error.to_string())?;
+    let folder = fs::read_dir("fuzz/fuzz_targets").map_err(|error| error.to_string())?;
     let mut names = vec![];
     for entry in folder {
         let name = entry.map_err(|error| error.to_string())?.file_name();
@@ -83,6 +155,11 @@ fn fuzz_targets() -> Result<Vec<String>, String> {
     Ok(names)
 }
 
+fn fuzz_seconds() -> u32 {
+    let asked = std::env::var("MAYHAP_FUZZ_SECONDS").ok();
+    asked.and_then(|seconds| seconds.parse().ok()).unwrap_or(FUZZ_SECONDS)
+}
+
 fn fuzz(target: &str) -> StepResult {
     if let Err(why) = tools::cargo_tool("fuzz", CARGO_FUZZ) {
         return StepResult::Skipped(format!("no cargo-fuzz: {why}"));
@@ -93,12 +170,39 @@ fn fuzz(target: &str) -> StepResult {
         .arg(format!("fuzz/corpus/{target}"))
         .arg("testdata") // golden files are the best seeds
         .arg("--")
-        .arg(format!("-max_total_time={FUZZ_SECONDS}"))
+        .arg(format!("-max_total_time={}", fuzz_seconds()))
         .args(["-timeout=5", "-rss_limit_mb=1024", "-max_len=65536"])
         // The sanitizers' flags are unstable, and the compiler is a stable one.
         .env("RUSTC_BOOTSTRAP", "1");
-    if let Err(error) = std::fs::create_dir_all(format!("fuzz/corpus/{target}")) {
+    if let Err(error) = fs::create_dir_all(format!("fuzz/corpus/{target}")) {
         return StepResult::Failed(format!("fuzz/corpus/{target}: {error}"));
     }
     succeeds(&mut command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_step_that_passed_runs_again_for_another_commit_only() {
+        let name = format!("a test of soak ({})", std::process::id());
+        let runs = Rc::new(Cell::new(0));
+        let step = |commit: &str, again| {
+            let runs = runs.clone();
+            let counted = move || {
+                runs.set(runs.get() + 1);
+                StepResult::Passed
+            };
+            (noted(Step::new(name.clone(), counted), commit.into(), again).run)();
+        };
+        step("one", false);
+        step("one", false);
+        assert_eq!(runs.get(), 1);
+        step("one", true);
+        step("two", false);
+        assert_eq!(runs.get(), 3);
+        fs::remove_file(note(&name)).unwrap();
+    }
 }
