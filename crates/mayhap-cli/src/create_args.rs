@@ -1,11 +1,14 @@
 //! Flags of verbs that make filters: which kind, and what other programs leave to choose.
 
 use crate::exit::refuse;
-use crate::numbers;
+use crate::globals::Globals;
+use crate::numbers::{self, rate_flag};
+use crate::print;
 use anyhow::Context;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use mayhap::Kind;
+use mayhap::sizing::QuotientShape;
+use mayhap::{Kind, KindSpec};
 use mayhap_foreign::{CreateOptions, Format, Growth, Seed, Variant, valkey_bloom};
 use std::time::Duration;
 
@@ -20,7 +23,7 @@ fn named() -> impl Iterator<Item = Kind> {
 
 /// The name of a kind, or `auto`.
 pub fn kind() -> impl TypedValueParser<Value = KindArg> {
-    let auto = "blocked where the number of keys is known, scalable where it is not";
+    let auto = "blocked where the number of keys is known, scalable where it is not, quotient with --deletes";
     let auto = PossibleValue::new("auto").help(auto);
     let kinds = named().map(|kind| PossibleValue::new(kind.name()).help(kind.about()));
     PossibleValuesParser::new(std::iter::once(auto).chain(kinds))
@@ -31,6 +34,69 @@ impl KindArg {
     /// The name as the flag takes it.
     pub fn name(self) -> &'static str {
         self.0.map_or("auto", Kind::name)
+    }
+}
+
+/// Whether keys are removed again, and how much is to come.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct RemovalArgs {
+    /// Keys will be removed again: a quotient filter, unless --kind names another that can
+    #[arg(long)]
+    deletes: bool,
+
+    /// A quotient filter keeps its rate until it holds so many times the keys, rounded up to a power
+    /// of two; each doubling costs a bit per key from the start. Without, it grows all the same and
+    /// its rate rises
+    #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
+    growth: Option<u32>,
+}
+
+impl RemovalArgs {
+    /// Whether anything was said.
+    pub fn are_given(&self) -> bool {
+        self.deletes || self.growth.is_some()
+    }
+
+    /// Whether a quotient filter is what these flags mean beside a kind, or none.
+    pub fn is_quotient(&self, kind: KindArg) -> bool {
+        kind.0 == Some(Kind::Quotient) || (kind.0.is_none() && self.are_given())
+    }
+
+    /// The quotient filter.
+    pub fn spec(&self) -> KindSpec {
+        KindSpec::Quotient { expected_growth: self.growth.unwrap_or(1) }
+    }
+
+    /// Fails for kinds that cannot.
+    pub fn check(&self, kind: KindArg) -> anyhow::Result<()> {
+        if let Some(named) = kind.0.filter(|kind| self.deletes && !kind.traits().removes) {
+            return Err(refuse(
+                format!("--deletes: keys cannot be removed from a {named} filter"),
+                "leave out --kind for a quotient filter, or --deletes",
+            ));
+        }
+        if self.growth.is_some() && !self.is_quotient(kind) {
+            return Err(refuse(
+                format!("--growth: not for a {} filter", kind.name()),
+                "leave it out, or take --kind quotient; --kind scalable grows at its rate by itself",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Say so where a high rate buys nothing.
+    pub fn warn(&self, kind: KindArg, fpr: Option<f64>, globals: &Globals) {
+        let largest = QuotientShape::LARGEST_USEFUL_FPR;
+        let buys_nothing = |fpr: &f64| self.is_quotient(kind) && *fpr > largest && !globals.quiet;
+        if let Some(fpr) = fpr.filter(buys_nothing) {
+            let (asked, same) = (rate_flag(fpr), numbers::percent(largest));
+            let what =
+                format!("-p {asked}: a quotient filter costs as much at {same}, and has that rate");
+            print::warning(
+                &what,
+                Some("--kind blocked takes less memory where nothing is removed"),
+            );
+        }
     }
 }
 

@@ -45,12 +45,12 @@ pub struct LineArgs {
 
 impl LineArgs {
     /// Fails where nothing is to be printed and something is.
-    pub fn check_quiet(&self, which: bool, globals: &Globals) -> anyhow::Result<()> {
-        let prints = self.count || self.mark || which || self.line_number || self.with_filename;
+    pub fn check_quiet(&self, more: bool, globals: &Globals) -> anyhow::Result<()> {
+        let prints = self.count || self.mark || more || self.line_number || self.with_filename;
         if globals.quiet && (prints || globals.json) {
             return Err(refuse(
                 "-q prints nothing, so there is nothing to count, mark or number",
-                "leave out -q, or all of -c, -n, -H, --mark, --which and --json",
+                "leave out -q, or all of -c, -n, -H, --mark, --which, --count-copies and --json",
             ));
         }
         Ok(())
@@ -105,6 +105,8 @@ pub struct Printer<'a> {
     pub args: &'a LineArgs,
     /// Whether the filters are told before each line.
     pub which: bool,
+    /// Whether the number of copies is.
+    pub copies: bool,
     pub query: &'a Query<'a>,
     /// What the filters are called.
     pub names: Vec<String>,
@@ -134,6 +136,7 @@ impl<'a> Printer<'a> {
         Printer {
             args,
             which,
+            copies: false,
             query,
             names,
             globals,
@@ -198,7 +201,7 @@ impl<'a> Printer<'a> {
     /// The text of a batch.
     fn lay_out(&mut self, batch: &Batch<Answers>, wanted: bool) {
         let LineArgs { mark, line_number, .. } = self.args;
-        let which = &self.which;
+        let (which, copies) = (&self.which, self.copies);
         let any = batch.out.any();
         if self.globals.json {
             for line in batch.lines() {
@@ -210,7 +213,7 @@ impl<'a> Printer<'a> {
             }
             return;
         }
-        let plain = !(*mark || *which || *line_number || self.has_names());
+        let plain = !(*mark || *which || copies || *line_number || self.has_names());
         if plain {
             // A table stays one: its head goes with the first rows.
             if let Some(head) = batch.header().filter(|_| !self.has_head) {
@@ -227,6 +230,10 @@ impl<'a> Printer<'a> {
             if *mark {
                 let mark = line.key.map_or(b"?\t", |i| if any[i] { b"+\t" } else { b"-\t" });
                 self.text.extend_from_slice(mark);
+            }
+            if copies {
+                let copies = line.key.map_or(0, |i| self.query.copies(&batch.out, i));
+                self.text.extend_from_slice(format!("{copies}\t").as_bytes());
             }
             if *which {
                 let names = line.key.map_or_else(Vec::new, |i| self.which(&batch.out, i));
@@ -273,6 +280,9 @@ impl<'a> Printer<'a> {
         }
         if self.which {
             value["which"] = self.which(&batch.out, i).into();
+        }
+        if self.copies {
+            value["copies"] = self.query.copies(&batch.out, i).into();
         }
         value
     }

@@ -9,7 +9,9 @@ use crate::print::{self, FAINT, TITLE, WARN, bar, styled};
 use mayhap::Kind;
 use mayhap::scheme::SchemeId;
 use mayhap_store::text::{ExtractRules, Tally};
-use mayhap_store::{CascadeInfo, Filled, Filter, Info, NativeInfo, Overfull};
+use mayhap_store::{
+    CascadeInfo, Filled, Filter, Info, NativeInfo, Overfull, QuotientInfo, Removed,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -126,6 +128,7 @@ fn native_lines(info: &Info, native: &NativeInfo) -> Vec<(&'static str, String)>
         lines.push(("window", format!("the last {span}, in {} generations", window.generations)));
     }
     lines.extend(native.cascade.iter().flat_map(cascade_lines));
+    lines.extend(native.quotient.iter().flat_map(quotient_lines));
     let name = info.scheme.name();
     lines.push((
         "hash",
@@ -180,6 +183,20 @@ fn cascade_lines(cascade: &CascadeInfo) -> Vec<(&'static str, String)> {
     lines
 }
 
+/// What only a quotient filter has.
+fn quotient_lines(quotient: &QuotientInfo) -> Vec<(&'static str, String)> {
+    let fingerprints = grouped(quotient.distinct_fingerprints);
+    let copies = format!("{} beside {fingerprints} fingerprints", grouped(quotient.copies));
+    let entries = match quotient.side_entries {
+        1 => "1 entry".to_owned(),
+        entries => format!("{} entries", grouped(entries)),
+    };
+    let then = if quotient.grows { "until it doubles" } else { "until it is full" };
+    let (room, keys) = (plural(quotient.room, "more key"), grouped(quotient.keys_at_rate));
+    let growth = format!("{room} {then}; at the rate asked for up to {keys} distinct keys");
+    vec![("copies", copies), ("side table", entries), ("growth", growth)]
+}
+
 fn checksum_text(info: &Info) -> &'static str {
     match info.verified {
         None => "none in this format",
@@ -196,7 +213,7 @@ pub struct Change<'a> {
     pub filter: &'a Filter,
     pub filled: Filled,
     /// Keys taken out, where any were to be.
-    pub removed: Option<u64>,
+    pub removed: Option<Removed>,
     pub start: Instant,
     /// Whether the filter itself went to standard output, where nothing else may then go.
     pub to_stdout: bool,
@@ -238,7 +255,13 @@ impl Change<'_> {
     }
 
     fn text(&self, info: &Info) -> String {
-        let removed = self.removed.map(|keys| format!("{} removed, ", grouped(keys)));
+        let removed = self.removed.map(|keys| {
+            let refused = match keys.refused {
+                0 => String::new(),
+                refused => format!("{} certainly not in, ", grouped(refused)),
+            };
+            format!("{} removed, {refused}", grouped(keys.removed))
+        });
         format!(
             "{} {}: {}, {}{}, {}",
             self.verb,
@@ -257,7 +280,8 @@ impl Change<'_> {
             value["left_out"] = left_out.into();
         }
         if let Some(keys) = self.removed {
-            value["removed"] = keys.into();
+            value["removed"] = keys.removed.into();
+            value["refused"] = keys.refused.into();
         }
         value
     }

@@ -49,7 +49,7 @@ pub mod text;
 pub use filter::{
     Answers, BitStats, BuildError, BuildSpec, Built, CascadeInfo, CascadeLayer, ChangeError,
     DEFAULT_FPR, Each, Edit, Filled, Filter, HostError, Info, KeySource, Lookup, Measured, Merge,
-    NativeInfo, Needs, OpenError, OpenOptions, Overfull, Prepared, Query, RandomKeys, Removed,
-    Slice, Tally, Target, Verify, WindowInfo, check_growth,
+    NativeInfo, Needs, OpenError, OpenOptions, Overfull, Prepared, Query, QuotientInfo, RandomKeys,
+    Removed, Slice, Tally, Target, Verify, WindowInfo, check_growth,
 };
 pub use key_rules::{KeyRequest, KeyRules};

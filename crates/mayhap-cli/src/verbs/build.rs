@@ -3,7 +3,7 @@
 mod cascade;
 
 use crate::budget::MaxMemory;
-use crate::create_args::{self, ForeignCreateArgs, KindArg, SeedArg, WindowSpan};
+use crate::create_args::{self, ForeignCreateArgs, KindArg, RemovalArgs, SeedArg, WindowSpan};
 use crate::exit::{Exit, refuse};
 use crate::files::Files;
 use crate::filter_args::{FormatArg, KeyFile};
@@ -37,6 +37,8 @@ EXAMPLES:
   mayhap build -o seen.may urls.txt                one key per line, 1%
   zcat *.gz | mayhap build -o seen.may -p 0.001 -  from a pipe: grows as keys come
   mayhap build -o small.may --kind ribbon urls.txt the smallest; static
+  mayhap build -o jobs.may --deletes --growth 16 -n 100k ids.txt
+                                                   keys can be removed; 1% up to 1.6M keys
   mayhap build -o day.may --window 24h -n 10M -    forgets what is older than a day
   mayhap build -o block.may --include bad.txt --exclude good.txt
                                                    exact on both lists
@@ -74,6 +76,9 @@ pub struct Build {
     /// The kind of filter
     #[arg(long, value_name = "KIND", default_value = "auto", value_parser = create_args::kind())]
     kind: KindArg,
+
+    #[command(flatten)]
+    removal: RemovalArgs,
 
     /// Build it in so many pieces, for `mayhap redis load` to spread over a cluster
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=4096))]
@@ -144,6 +149,7 @@ impl Build {
         let over = if self.force { Overwrite::Anything } else { Overwrite::Filters };
         let (rules, target) = self.target(is_cascade)?;
         self.check_output(over)?;
+        self.removal.warn(self.kind, self.fpr, globals);
         let metadata = key_rules(&rules).note(self.metadata()?)?;
         let lock = self.wait.lock_if_there(&self.output)?;
         let start = Instant::now();
@@ -219,6 +225,9 @@ impl Build {
             return Some(KindSpec::Sharded { shards });
         }
         Some(match self.kind.0 {
+            None | Some(Kind::Quotient) if self.removal.is_quotient(self.kind) => {
+                self.removal.spec()
+            }
             None if windowed => KindSpec::Windowed(self.window(generations)),
             Some(Kind::Windowed) => KindSpec::Windowed(self.window(generations)),
             Some(kind) => kind.into(),
@@ -238,6 +247,12 @@ impl Build {
     /// Whether two lists are to be told apart.
     fn is_cascade(&self) -> anyhow::Result<bool> {
         let (kind, given) = (self.kind.0, self.lists.are_given());
+        if self.shards.is_some() && self.removal.are_given() {
+            return Err(refuse(
+                "--shards with --deletes or --growth: pieces are blocked filters",
+                "leave out one of them",
+            ));
+        }
         if self.shards.is_some() && (!matches!(kind, None | Some(Kind::Blocked)) || given) {
             let kind = if given { "cascade" } else { self.kind.name() };
             return Err(refuse(
@@ -266,13 +281,14 @@ impl Build {
             || self.keyed
             || self.key_file.named().is_some()
             || self.shards.is_some()
+            || self.removal.are_given()
             || !self.meta.is_empty();
         if !ours {
             return Ok(());
         }
         Err(refuse(
             format!("--format {format} is another program's filter: it has keys and a rate"),
-            "leave out --kind, --shards, --window, --generations, --memory, --keyed, --key-file and --meta",
+            "leave out --kind, --deletes, --growth, --shards, --window, --generations, --memory, --keyed, --key-file and --meta",
         ))
     }
 
@@ -284,6 +300,13 @@ impl Build {
             return Err(refuse(
                 "keys, rate and memory were all given: any two decide the third",
                 "leave out -n, -p or --memory",
+            ));
+        }
+        self.removal.check(self.kind)?;
+        if self.removal.are_given() && (self.window.is_some() || self.generations.is_some()) {
+            return Err(refuse(
+                "--deletes and --growth: a windowed filter forgets by itself",
+                "leave them out, or --window and --generations",
             ));
         }
         let windowed = matches!(kind, None | Some(Kind::Windowed));

@@ -23,6 +23,8 @@ EXAMPLES:
   mayhap check -v seen.may urls.txt        lines that are certainly not in
   mayhap check -q seen.may - <<< \"$url\"    only the exit code
   mayhap check -c -F more.may seen.may urls.txt
+  mayhap check --count-copies jobs.may ids.txt
+                                           how often each may be in, before its line
   mayhap check dump.bin --format leveldb keys.txt
 
 EXIT STATUS:
@@ -58,6 +60,11 @@ pub struct Check {
     #[arg(long, conflicts_with_all = ["invert", "count"])]
     which: bool,
 
+    /// Print before each line how many copies of its key may be in, with a tab between: never fewer
+    /// than there are. For filters that count them, quotient and counting; of several the sum
+    #[arg(long, conflicts_with_all = ["invert", "count"])]
+    count_copies: bool,
+
     /// Keys of this list, one a line, are certainly not in: exact, for false positives you know
     #[arg(long, value_name = "ALLOWLIST")]
     except: Option<PathBuf>,
@@ -79,7 +86,7 @@ pub struct Check {
 impl Check {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("check")) };
-        self.lines.check_quiet(self.which, globals)?;
+        self.lines.check_quiet(self.which || self.count_copies, globals)?;
         let files = Files::new().reads(&inputs).reads_path(&self.filter);
         files.writes_stdout().check()?;
         let options = self.format.options(&self.key_file, verify_unless(self.no_verify));
@@ -87,6 +94,9 @@ impl Check {
         let paths = std::iter::once(&self.filter).chain(&self.others);
         let filters =
             paths.map(|path| Filter::open(path, &options)).collect::<Result<Vec<_>, _>>()?;
+        if self.count_copies {
+            filters.iter().try_for_each(check_counts)?;
+        }
         let rules = rules(&self.keys, &filters)?;
         let except = self.except.as_ref();
         let except = except.map(|list| allow_list(list, &rules, &inputs)).transpose()?;
@@ -98,11 +108,27 @@ impl Check {
         let progress = Progress::of(reading.progress(), "check", true, globals);
         let names = filters.iter().map(|filter| filter.path().display().to_string()).collect();
         let mut printer = Printer::new(&self.lines, self.which, &query, names, &reading, globals);
+        printer.copies = self.count_copies;
         let tally = reading.run(&query, |batch| printer.take(batch))?;
         drop(progress);
         printer.finish()?;
         print::unparsable(tally, &rules, globals);
         Ok(unreadable.exit(printer.matched > 0, globals))
+    }
+}
+
+/// Fails for a filter that does not count copies.
+fn check_counts(filter: &Filter) -> anyhow::Result<()> {
+    match filter.counts_copies() {
+        true => Ok(()),
+        false => Err(refuse(
+            format!(
+                "{}: a {} filter does not count copies",
+                filter.path().display(),
+                filter.name()
+            ),
+            "--kind quotient does: build it anew, or leave out --count-copies",
+        )),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Keys into a filter and out of it again: on all threads where a kind can, each kind in its way.
 
-use super::{Body, ChangeError, Filter, KeySource, Tally};
+use super::{Body, ChangeError, Filter, KeySource, Tally, integer};
 use crate::budget::Budget;
 use crate::clock::now_ms;
+use crate::keys::KeyBuffer;
 use mayhap::sizing::Layer;
 use mayhap::window::Moment;
 use mayhap::{AnyFilter, Bitmap, Cascade, Hash, Kind, Scalable};
@@ -25,6 +26,16 @@ pub struct Removed {
     pub tally: Tally,
     /// Keys that are gone.
     pub removed: u64,
+    /// Keys that were certainly not in: nothing changed for them.
+    pub refused: u64,
+}
+
+impl Removed {
+    /// From a filter that tells the two apart.
+    pub fn new(tally: Tally, removed: u64) -> Removed {
+        let keys = tally.records.saturating_sub(tally.missing);
+        Removed { tally, removed, refused: keys.saturating_sub(removed) }
+    }
 }
 
 /// Goes through batches until one fails.
@@ -106,7 +117,7 @@ impl Filter {
         budget: Budget,
     ) -> Result<Removed, ChangeError> {
         let (tally, removed) = self.stash(keys, budget, Cascade::stash_remove_batch)?;
-        Ok(Removed { tally, removed })
+        Ok(Removed { tally, removed, refused: 0 })
     }
 
     fn stash(
@@ -129,15 +140,49 @@ impl Filter {
         Ok((tally, recorded))
     }
 
+    /// Copy it into memory to remove keys from it. A cascade cannot give them up.
+    fn own_to_remove(&mut self, budget: Budget) -> Result<(), ChangeError> {
+        match &self.body {
+            Body::Mapped(AnyFilter::Cascade(_)) | Body::Owned(AnyFilter::Cascade(_)) => {
+                Err(ChangeError::TwoLists)
+            }
+            _ => self.make_owned(budget),
+        }
+    }
+
+    /// Remove a batch of keys from a filter that can give them up: `removed` is cleared and filled,
+    /// `false` for each that was certainly not in.
+    pub fn remove_batch(
+        &mut self,
+        keys: &KeyBuffer,
+        budget: Budget,
+        removed: &mut Vec<bool>,
+    ) -> Result<(), ChangeError> {
+        let name = self.name();
+        self.own_to_remove(budget)?;
+        removed.clear();
+        match &mut self.body {
+            Body::Owned(AnyFilter::Quotient(filter)) => {
+                let (keys, mut hashes): (Vec<&[u8]>, _) = (keys.iter().collect(), Vec::new());
+                filter.scheme().hash_batch(&keys, &mut hashes);
+                filter.remove_batch_removed(&hashes, removed);
+            }
+            Body::Owned(AnyFilter::Counting(filter)) => {
+                removed.extend(keys.iter().map(|key| filter.remove(key)));
+            }
+            Body::Owned(AnyFilter::Bitmap(ids)) => {
+                let remove = |key| integer(key).is_some_and(|id| ids.remove(id));
+                removed.extend(keys.iter().map(remove));
+            }
+            _ => return Err(ChangeError::NoRemoval { name }),
+        }
+        Ok(())
+    }
+
     /// Remove keys from a filter that can give them up.
     pub fn remove(&mut self, keys: &dyn KeySource, budget: Budget) -> Result<Removed, ChangeError> {
         let name = self.name();
-        match &self.body {
-            Body::Mapped(AnyFilter::Cascade(_)) | Body::Owned(AnyFilter::Cascade(_)) => {
-                return Err(ChangeError::TwoLists);
-            }
-            _ => self.make_owned(budget)?,
-        }
+        self.own_to_remove(budget)?;
         let mut removed = 0;
         let tally = match &mut self.body {
             Body::Owned(AnyFilter::Counting(filter)) => {
@@ -158,7 +203,7 @@ impl Filter {
             })?,
             _ => return Err(ChangeError::NoRemoval { name }),
         };
-        Ok(Removed { tally, removed })
+        Ok(Removed::new(tally, removed))
     }
 }
 
@@ -271,6 +316,12 @@ pub fn check_growth(filter: &AnyFilter, more: u64, budget: Budget) -> Result<(),
             }
             _ => Ok(()),
         },
+        // While it is laid out anew both sizes are there.
+        AnyFilter::Quotient(filter) if filter.auto_grow() && filter.room() < more => {
+            let grown = filter.grown_bytes().unwrap_or(0);
+            let keys = filter.keys().saturating_add(more);
+            check_memory(budget, filter.bytes().saturating_add(grown), keys)
+        }
         _ => Ok(()),
     }
 }

@@ -104,6 +104,45 @@ pub struct NativeInfo {
     pub window: Option<WindowInfo>,
     /// Of a cascade, its lists and layers.
     pub cascade: Option<CascadeInfo>,
+    /// Of a quotient filter, what is in and how far it can grow; `None` where only its header was
+    /// read.
+    pub quotient: Option<QuotientInfo>,
+}
+
+/// What is in a quotient filter, and how far it can grow.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[non_exhaustive]
+pub struct QuotientInfo {
+    /// The share of slots that are taken.
+    pub load: f64,
+    /// Distinct fingerprints that are in.
+    pub distinct_fingerprints: u64,
+    /// Keys beyond the first of each fingerprint: nearly all of them are copies.
+    pub copies: u64,
+    /// Entries of the side table: fingerprints with more than three copies, and what found no slot.
+    pub side_entries: u64,
+    /// Whether it grows when it is full.
+    pub grows: bool,
+    /// Keys that it takes before it grows, or is full where it does not.
+    pub room: u64,
+    /// Distinct keys up to which it has the rate it was made for, however often it grows.
+    pub keys_at_rate: u64,
+}
+
+impl QuotientInfo {
+    /// That of a quotient filter; `None` for other kinds.
+    fn of<B: AsRef<[u8]>>(filter: &AnyFilter<B>) -> Option<QuotientInfo> {
+        let AnyFilter::Quotient(filter) = filter else { return None };
+        Some(QuotientInfo {
+            load: filter.load(),
+            distinct_fingerprints: filter.distinct_fingerprints(),
+            copies: filter.keys().saturating_sub(filter.distinct_fingerprints()),
+            side_entries: filter.side_entries(),
+            grows: filter.auto_grow(),
+            room: filter.room(),
+            keys_at_rate: filter.keys_at_fpr(),
+        })
+    }
 }
 
 /// What a window remembers.
@@ -175,6 +214,9 @@ impl Filter {
         };
         let now = Moment::ticks(now_ms);
         info.capacity = filter.capacity();
+        if let Some(native) = &mut info.native {
+            native.quotient = QuotientInfo::of(filter);
+        }
         let stats = fully.then(|| filter.stats(now));
         info.bits = Some(BitStats {
             fill: stats.map(|stats| stats.fill),
@@ -283,6 +325,7 @@ impl Info {
                 seed: (header.scheme == SchemeId::XXH3).then_some(header.seed_or_key_check),
                 window,
                 cascade: CascadeInfo::of(header),
+                quotient: None,
             }),
             measured: None,
         }
@@ -361,6 +404,9 @@ impl Info {
         }
         if let Some(cascade) = &native.cascade {
             value["cascade"] = cascade.to_json();
+        }
+        if let Some(quotient) = &native.quotient {
+            value["quotient"] = json!(quotient);
         }
         if let Some(bits) = &self.bits {
             value["estimate"] = bits.estimate.into();

@@ -19,7 +19,9 @@ pub use build::{BuildError, BuildSpec, Built, DEFAULT_FPR, Target};
 pub use edit::Edit;
 pub use error::ChangeError;
 pub use fill::{Filled, Removed, check_growth};
-pub use info::{BitStats, CascadeInfo, CascadeLayer, Info, NativeInfo, Overfull, WindowInfo};
+pub use info::{
+    BitStats, CascadeInfo, CascadeLayer, Info, NativeInfo, Overfull, QuotientInfo, WindowInfo,
+};
 pub use measure::{Measured, RandomKeys};
 pub use merge::Merge;
 pub use open::{OpenError, OpenOptions, Verify};
@@ -33,7 +35,7 @@ use crate::map::{MapError, Mapped};
 use crate::replace::{self, Overwrite, ReplaceError};
 use mayhap::format::{Container, Metadata, Section};
 use mayhap::window::Moment;
-use mayhap::{AnyFilter, Secret};
+use mayhap::{AnyFilter, Kind, Secret};
 use mayhap_foreign::{Bytes, Foreign, ForeignError, Format, KeyType, wrap};
 use std::fmt;
 use std::io::{self, Write};
@@ -227,6 +229,16 @@ impl Filter {
             Body::Mapped(filter) => filter.kind().name(),
             Body::Owned(filter) => filter.kind().name(),
             Body::Foreign(_) => self.format.name(),
+        }
+    }
+
+    /// Whether it counts how often each key was inserted.
+    pub fn counts_copies(&self) -> bool {
+        let counts = |kind| matches!(kind, Kind::Quotient | Kind::Counting);
+        match &self.body {
+            Body::Mapped(filter) => counts(filter.kind()),
+            Body::Owned(filter) => counts(filter.kind()),
+            Body::Foreign(_) => false,
         }
     }
 

@@ -48,6 +48,11 @@ pub trait Lookup: Sync {
     fn evidence(&self, _: Hash) -> Option<DecidedBy> {
         None
     }
+
+    /// How many copies of a key may be in, where copies are counted.
+    fn copies(&self, _: Hash) -> Option<u64> {
+        None
+    }
 }
 
 impl Lookup for Filter {
@@ -84,6 +89,22 @@ impl Lookup for Filter {
             Body::Owned(AnyFilter::Cascade(cascade)) => Some(cascade.decide_hash(hash).1),
             _ => None,
         }
+    }
+
+    fn copies(&self, hash: Hash) -> Option<u64> {
+        match &self.body {
+            Body::Mapped(filter) => copies(filter, hash),
+            Body::Owned(filter) => copies(filter, hash),
+            Body::Foreign(_) => None,
+        }
+    }
+}
+
+fn copies<B: AsRef<[u8]>>(filter: &AnyFilter<B>, hash: Hash) -> Option<u64> {
+    match filter {
+        AnyFilter::Quotient(filter) => Some(filter.count_hash(hash)),
+        AnyFilter::Counting(filter) => Some(filter.count_hash(hash).into()),
+        _ => None,
     }
 }
 
@@ -185,10 +206,23 @@ impl<'f> Query<'f> {
     /// What the answer of a filter about key `i` rests on; `None` where there is but one ground, and
     /// for keys of the allow list, which are not asked about.
     pub fn evidence(&self, out: &Answers, filter: usize, i: usize) -> Option<DecidedBy> {
+        self.filters[filter].evidence(self.asked(out, filter, i)?)
+    }
+
+    /// How many copies of key `i` may be in, in all filters together that count them; 0 for keys of
+    /// the allow list.
+    pub fn copies(&self, out: &Answers, i: usize) -> u64 {
+        let copies =
+            |(number, filter): (usize, &&dyn Lookup)| filter.copies(self.asked(out, number, i)?);
+        self.filters.iter().enumerate().filter_map(copies).fold(0, u64::saturating_add)
+    }
+
+    /// The hash that a filter is asked about for key `i`; `None` for a key of the allow list.
+    fn asked(&self, out: &Answers, filter: usize, i: usize) -> Option<Hash> {
         let excepted =
             self.except.zip(out.exact.get(i)).is_some_and(|(list, key)| list.contains(*key));
         let hash = out.hashes.get(self.lanes[filter]?)?.get(i)?;
-        if excepted { None } else { self.filters[filter].evidence(*hash) }
+        (!excepted).then_some(*hash)
     }
 }
 

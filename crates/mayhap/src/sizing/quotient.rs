@@ -104,6 +104,9 @@ pub struct QuotientShape {
 }
 
 impl QuotientShape {
+    /// Higher false-positive rates cost as much as this one: remainders have no fewer than six bits.
+    pub const LARGEST_USEFUL_FPR: f64 = 0.0167;
+
     /// The smallest array for `keys` at false-positive rate `fpr`.
     pub fn for_fpr(keys: u64, fpr: f64) -> QuotientShape {
         QuotientShape::for_growth(keys, fpr, 0)
@@ -315,7 +318,9 @@ mod tests {
             assert!(shape.capacity() >= keys);
         }
         let bits = |fpr| QuotientShape::for_fpr(keys, fpr).bits();
-        assert_eq!((bits(0.5), bits(0.05)), (bits(0.0167), bits(0.0167)));
+        let useful = QuotientShape::LARGEST_USEFUL_FPR;
+        assert_eq!((bits(0.5), bits(0.05)), (bits(useful), bits(useful)));
+        assert!(bits(0.98 * useful) > bits(useful));
     }
 
     #[test]

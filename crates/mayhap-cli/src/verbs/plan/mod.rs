@@ -2,7 +2,7 @@
 
 mod show;
 
-use crate::create_args::{self, KindArg};
+use crate::create_args::{self, KindArg, RemovalArgs};
 use crate::exit::{Exit, Hint, refuse};
 use crate::globals::Globals;
 use crate::manual;
@@ -19,6 +19,7 @@ EXAMPLES:
   mayhap plan -n 10M --memory 8MiB   how often would it err in 8 MiB?
   mayhap plan -p 0.1% --memory 1GB   how many keys fit into a gigabyte?
   mayhap plan -n 1G --kind ribbon    draw another kind than the default
+  mayhap plan -n 1M --growth 16      what it costs to keep 1% up to 16 million keys
 
 EXIT STATUS:
   0  there is a plan
@@ -48,6 +49,9 @@ pub struct Plan {
     #[arg(long, value_name = "KIND", default_value = "auto", value_parser = create_args::kind())]
     kind: KindArg,
 
+    #[command(flatten)]
+    removal: RemovalArgs,
+
     /// Parts that a windowed filter's window is cut into
     #[arg(long, value_name = "N", default_value_t = KindSpec::GENERATIONS)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -74,7 +78,10 @@ impl Plan {
                 ));
             }
         };
+        self.removal.check(self.kind)?;
+        self.removal.warn(self.kind, self.fpr, globals);
         let chosen = match self.kind.0 {
+            None if self.removal.are_given() => Kind::Quotient,
             None => Kind::Blocked,
             Some(Kind::Bitmap) => {
                 return Err(refuse(
@@ -90,7 +97,14 @@ impl Plan {
             }
             Some(kind) => kind,
         };
-        let answers: Vec<_> = ask.compare(self.generations).collect();
+        let growth = |(kind, plan)| match kind {
+            KindSpec::Quotient { .. } => {
+                let kind = self.removal.spec();
+                (kind, ask.plan(kind))
+            }
+            kind => (kind, plan),
+        };
+        let answers: Vec<_> = ask.compare(self.generations).map(growth).collect();
         let plan = answers
             .iter()
             .find(|(kind, _)| kind.kind() == chosen)

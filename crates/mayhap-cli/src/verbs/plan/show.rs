@@ -34,6 +34,23 @@ impl From<Kind> for Abilities {
     }
 }
 
+impl Abilities {
+    /// A quotient filter keeps its rate as far as it is expected to grow.
+    fn of(kind: &KindSpec) -> Abilities {
+        let expected = expected_growth(kind) > 1;
+        let able = Abilities::from(kind.kind());
+        Abilities { grows: able.grows || expected, ..able }
+    }
+}
+
+/// How many times its keys a quotient filter is made to grow to; 1 for other kinds.
+fn expected_growth(kind: &KindSpec) -> u64 {
+    match kind {
+        KindSpec::Quotient { expected_growth } => u64::from(*expected_growth).next_power_of_two(),
+        _ => 1,
+    }
+}
+
 /// One line of the table.
 struct Row {
     name: String,
@@ -76,7 +93,33 @@ impl Page {
             }
         }
         text += &styled(FAINT, LEGEND);
-        text + &self.what_else()
+        text + &self.growth_text() + &self.what_else()
+    }
+
+    /// How many times its keys the chosen kind is made to grow to.
+    fn growth(&self) -> u64 {
+        let chosen = self.answers.iter().find(|(kind, _)| kind.kind() == self.chosen);
+        chosen.map_or(1, |(kind, _)| expected_growth(kind))
+    }
+
+    /// What growing costs, where it is expected.
+    fn growth_text(&self) -> String {
+        let (growth, plan) = (self.growth(), &self.plan);
+        let without = match self.ask {
+            Question::Memory { keys, fpr } => {
+                Plan::for_fpr(KindSpec::of(Kind::Quotient), keys, fpr).ok()
+            }
+            _ => None,
+        };
+        let Some(without) = without.filter(|_| growth > 1) else { return String::new() };
+        let grown = plan.keys().saturating_mul(growth);
+        format!(
+            "\ngrowing to {} keys at this rate costs {:.2} bits a key from the start: {} instead of {}\n",
+            rounded(grown),
+            plan.bits_per_key() - without.bits_per_key(),
+            bytes(plan.bytes()),
+            bytes(without.bytes()),
+        )
     }
 
     /// The answer in a sentence.
@@ -127,7 +170,7 @@ impl Page {
                 fpr: plan.fpr(),
                 bytes: plan.bytes(),
                 cost: Some((plan.probes(), plan.lines())),
-                abilities: Some(kind.kind().into()),
+                abilities: Some(Abilities::of(kind)),
             })
         });
         let mut rows: Vec<Row> = planned.collect();
@@ -266,6 +309,9 @@ impl Page {
         if self.chosen != Kind::Blocked {
             line += &format!(" --kind {}", self.chosen.name());
         }
+        if self.growth() > 1 {
+            line += &format!(" --growth {}", self.growth());
+        }
         line + " -"
     }
 
@@ -275,6 +321,14 @@ impl Page {
             Question::Memory { fpr, .. } | Question::Keys { fpr, .. } => fpr,
             Question::Rate { .. } => (self.plan.fpr() * 1e6).ceil() / 1e6,
         };
+        if self.chosen == Kind::Quotient {
+            let keys = self.plan.keys();
+            let growth = match self.growth() {
+                1 => String::new(),
+                times => format!(" GROWTH {times}"),
+            };
+            return format!("CF.RESERVE seen {keys} ERROR {}{growth}", rate_flag(fpr));
+        }
         let scaling = if self.chosen == Kind::Scalable { "EXPANSION 4" } else { "NONSCALING" };
         format!("BF.RESERVE seen {} {} {scaling}", rate_flag(fpr), self.plan.keys())
     }
