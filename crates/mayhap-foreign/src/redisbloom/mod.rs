@@ -66,7 +66,8 @@ pub enum Scaling {
 /// RedisBloom's filter: links of growing size, asked newest first.
 ///
 /// It answers, counts and grows exactly as RedisBloom does, so that one built here and loaded there
-/// (or the reverse) goes on as if it had never moved.
+/// (or the reverse) goes on as if it had never moved. One exception: a link of more than 64 MiB has at most
+/// 64 times the bytes of the link before it; a larger growth factor is then followed in several steps.
 ///
 /// ```
 /// use mayhap_foreign::redisbloom::{Chain, Scaling};
@@ -151,13 +152,13 @@ impl chain::GrowthRule for RedisBloom {
                         no command makes such a filter, so there is no rule for the next layer";
             return Err(ForeignError::Refused { format: Format::Redisbloom, what });
         }
-        let growth = limits::growth(growth)?;
-        let entries = newest.entries.checked_mul(growth.into()).ok_or_else(|| {
-            ForeignError::field("capacity of the next link", "2^64 or more", "below")
-        })?;
-        let next = LinkInfo::sized(entries, newest.error * TIGHTENING, self.options)?;
-        limits::next_layer_bytes(newest.bytes, growth, next.bytes)?;
-        Ok(next)
+        let sized = |growth: u32| {
+            let entries = newest.entries.checked_mul(growth.into()).ok_or_else(|| {
+                ForeignError::field("capacity of the next link", "2^64 or more", "below")
+            })?;
+            LinkInfo::sized(entries, newest.error * TIGHTENING, self.options)
+        };
+        limits::next_layer(newest.bytes, growth, sized, |next| next.bytes)
     }
 
     fn check_hashes_as(&self, other: &RedisBloom) -> Result<(), ForeignError> {

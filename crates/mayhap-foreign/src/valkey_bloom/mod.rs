@@ -173,17 +173,17 @@ impl chain::GrowthRule for ValkeyBloom {
             let what = "the filter is full and made not to grow: reserve a larger one";
             return Err(ForeignError::Refused { format: Format::ValkeyBloom, what });
         }
-        let growth = limits::growth(self.expansion)?;
-        let capacity = newest.capacity.checked_mul(growth.into());
-        let capacity = capacity.filter(|capacity| *capacity <= i64::MAX as u64);
-        let capacity = capacity.ok_or_else(|| {
-            ForeignError::field("capacity of the next filter", "2^63 or more", "below")
-        })?;
         let fpr = self.fpr * self.tightening.powi(layers as i32);
-        // As there: no rate falls below the smallest ordinary number.
-        let next = LayerInfo::sized(capacity, fpr.max(f64::MIN_POSITIVE))?;
-        limits::next_layer_bytes(newest.bytes, growth, next.bytes)?;
-        Ok(next)
+        let sized = |growth: u32| {
+            let capacity = newest.capacity.checked_mul(growth.into());
+            let capacity = capacity.filter(|capacity| *capacity <= i64::MAX as u64);
+            let capacity = capacity.ok_or_else(|| {
+                ForeignError::field("capacity of the next filter", "2^63 or more", "below")
+            })?;
+            // As there: no rate falls below the smallest ordinary number.
+            LayerInfo::sized(capacity, fpr.max(f64::MIN_POSITIVE))
+        };
+        limits::next_layer(newest.bytes, self.expansion, sized, |next| next.bytes)
     }
 
     fn check_hashes_as(&self, other: &ValkeyBloom) -> Result<(), ForeignError> {

@@ -171,11 +171,14 @@ impl Part {
         let mut added = Added { new: Vec::with_capacity(items.len()), stopped: None };
         let (mut rest, mut new) = (items, Vec::new());
         self.advance(now_ms);
+        let bytes = self.bytes();
         while let Some(first) = rest.first() {
             let room = usize::try_from(self.room()).unwrap_or(usize::MAX);
             let one_by_one = room == 0 || rest.len() == 1 || !self.hashes();
             let (done, taken) = if one_by_one {
-                (1, self.add(first, now_ms, room_bytes).map(|is_new| new = vec![is_new]))
+                // What it grew by since is taken from the room.
+                let left = room_bytes.saturating_sub(self.bytes().saturating_sub(bytes));
+                (1, self.add(first, now_ms, left).map(|is_new| new = vec![is_new]))
             } else {
                 let count = rest.len().min(room).min(BATCH);
                 (count, self.insert_batch(&rest[..count], now_ms, &mut new))

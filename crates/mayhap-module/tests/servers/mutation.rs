@@ -188,3 +188,49 @@ fn dumps_that_ask_for_much_get_little() {
         assert!(server.is_alive() && taken > 100, "{taken} taken");
     }
 }
+
+/// The header of a chain with one link, as `BF.LOADCHUNK` takes it. The link says that it is full.
+fn header(options: u32, growth: u32, bytes: u64, entries: u64, error: f64) -> Vec<u8> {
+    let bits_per_entry = error.ln().abs() / std::f64::consts::LN_2.powi(2);
+    let hashes = (std::f64::consts::LN_2 * bits_per_entry).ceil() as u32;
+    let mut header = Vec::new();
+    header.extend(entries.to_le_bytes());
+    [1, options, growth].iter().for_each(|number| header.extend(number.to_le_bytes()));
+    [bytes, bytes * 8, entries].iter().for_each(|number| header.extend(number.to_le_bytes()));
+    [error, bits_per_entry].iter().for_each(|number| header.extend(number.to_le_bytes()));
+    header.extend(hashes.to_le_bytes());
+    header.extend(entries.to_le_bytes());
+    header.push(0);
+    header
+}
+
+/// The same with all numbers chosen at once: what follows a full link of 8 bytes or of 8 KiB.
+#[test]
+fn headers_that_ask_for_much_get_little() {
+    let items: Vec<String> = (0..300).map(|item| format!("another {item}")).collect();
+    let mut add = vec!["BF.MADD", "m"];
+    add.extend(items.iter().map(String::as_str));
+    for make in makes() {
+        let mut server = Server::start(make, &[]);
+        let mut client = server.client();
+        let (mut grown, mut largest) = (0, 0);
+        for (bytes, entries) in [(8, 1), (8, 4), (8, 1 << 40), (8192, 4096), (8192, 1 << 40)] {
+            for (options, growth) in [(5, 2), (5, 32_768), (4, 32_768), (6, 32_768), (0, 1024)] {
+                for error in [1e-9, 0.01, 0.4, 0.999_999] {
+                    client.say("DEL m");
+                    let header = header(options, growth, bytes, entries, error);
+                    let load: [&[u8]; 4] = [b"BF.LOADCHUNK", b"m", b"1", &header];
+                    assert_eq!(client.call(&load).error(), "", "{header:?}");
+                    client.try_call(&add).expect("alive after BF.MADD");
+                    client.try_call(&["BF.INFO", "m", "FULL"]).expect("alive after BF.INFO");
+                    let usage = client.say("MEMORY USAGE m").int();
+                    grown += u32::from(usage > 64 << 10);
+                    largest = largest.max(usage);
+                    let all = (options, growth, bytes, entries, error);
+                    assert!(usage < 80 << 20, "{usage} bytes: {all:?}");
+                }
+            }
+        }
+        assert!(server.is_alive() && grown > 10 && largest > 16 << 20, "{grown}, {largest}");
+    }
+}
