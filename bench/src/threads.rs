@@ -1,12 +1,15 @@
 //! Two threads against one: filling one filter together.
 //!
 //! Chunks of hashes are inserted by one thread and by two in turn, into the same growing filter;
-//! the median of adjacent ratios counts.
+//! the median of adjacent ratios counts. A filter that grows meanwhile is measured against what else one
+//! would write: a mutex around a `Scalable`.
 
 use crate::comparison::median;
 use crate::fill::partitioned;
-use mayhap::{Blocked, Hash, Spec};
+use crate::splitmix::splitmix;
+use mayhap::{Blocked, Hash, Scalable, Spec};
 use std::ops::Range;
+use std::sync::{Barrier, Mutex};
 use std::time::Instant;
 
 /// Whole builds of each sort.
@@ -20,8 +23,8 @@ pub struct Threads {
     pub speedup: Option<f64>,
 }
 
-/// Everything that is measured with two threads, for a filter of 100M keys at 1%. A quick run
-/// leaves it out: smaller filters are in cache, and say nothing about these targets.
+/// Everything that is measured with several threads. A quick run leaves out filters of 100M keys: smaller
+/// ones are in cache, and say nothing about these targets.
 pub fn measure(quick: bool) -> Vec<Threads> {
     let keys = (!quick).then_some(100_000_000);
     vec![
@@ -35,7 +38,96 @@ pub fn measure(quick: bool) -> Vec<Threads> {
             bar: 1.8,
             speedup: keys.and_then(bulk),
         },
+        Threads {
+            name: "grown to 800k: `SharedScalable` against a mutex around `Scalable`, eight threads, inserts",
+            bar: 3.0,
+            speedup: growing(8, Growing::New),
+        },
+        Threads {
+            name: "the same, three keys in four seen before",
+            bar: 3.0,
+            speedup: growing(8, Growing::Seen),
+        },
+        Threads {
+            name: "the same, lookups of absent keys",
+            bar: 3.0,
+            speedup: growing(8, Growing::Absent),
+        },
+        Threads {
+            name: "the same, one thread, inserts",
+            bar: 1.0,
+            speedup: growing(1, Growing::New),
+        },
+        Threads {
+            name: "the same, one thread, three keys in four seen before",
+            bar: 1.0,
+            speedup: growing(1, Growing::Seen),
+        },
     ]
+}
+
+/// What threads do with a filter that grows.
+#[derive(Clone, Copy)]
+enum Growing {
+    /// Insert keys, all new.
+    New,
+    /// Insert keys, of which one in four is new.
+    Seen,
+    /// Look up absent keys.
+    Absent,
+}
+
+impl Growing {
+    fn key(self, i: u64) -> u64 {
+        match self {
+            Growing::New => splitmix(i),
+            Growing::Seen => splitmix(if i.is_multiple_of(4) { i } else { i / 4 }),
+            Growing::Absent => splitmix(i | 1 << 40),
+        }
+    }
+}
+
+/// Both filters grow from 1000 keys to 800,000, 2 MB: they stay in the cache of a core.
+fn growing(threads: u64, what: Growing) -> Option<f64> {
+    const KEYS: u64 = 800_000;
+    let each = KEYS / threads;
+    let timed = |work: &(dyn Fn(u64) -> bool + Sync)| {
+        let (start, end) = (Barrier::new(threads as usize + 1), Barrier::new(threads as usize + 1));
+        std::thread::scope(|scope| {
+            for thread in 0..threads {
+                let (start, end) = (&start, &end);
+                scope.spawn(move || {
+                    start.wait();
+                    let yes = (thread * each..(thread + 1) * each).filter(|i| work(*i)).count();
+                    std::hint::black_box(yes);
+                    end.wait();
+                });
+            }
+            start.wait();
+            let clock = Instant::now();
+            end.wait();
+            clock.elapsed().as_secs_f64()
+        })
+    };
+    let mut ratios = Vec::new();
+    for _ in 0..11 {
+        let empty = || Scalable::with_rate(1000, 0.01).ok();
+        let (mutex, shared) = (Mutex::new(empty()?), empty()?.into_shared());
+        let locked = || mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if matches!(what, Growing::Absent) {
+            (0..KEYS).for_each(|i| _ = locked().insert(splitmix(i)));
+            (0..KEYS).for_each(|i| _ = shared.insert(splitmix(i)));
+        }
+        let (with_mutex, without) = match what {
+            Growing::Absent => (
+                timed(&|i| locked().contains(what.key(i))),
+                timed(&|i| shared.contains(what.key(i))),
+            ),
+            _ => (timed(&|i| locked().insert(what.key(i))), timed(&|i| shared.insert(what.key(i)))),
+        };
+        ratios.push(with_mutex / without);
+    }
+    median(ratios)
 }
 
 fn shared(keys: u64) -> Option<f64> {
@@ -45,7 +137,7 @@ fn shared(keys: u64) -> Option<f64> {
     // 25 pairs of chunks: long enough to amortise starting a thread.
     let chunk = keys / 50;
     let hashes = |from: u64| -> Vec<Hash> {
-        (from..from + chunk).map(|i| Hash::from_u64(crate::splitmix::splitmix(i))).collect()
+        (from..from + chunk).map(|i| Hash::from_u64(splitmix(i))).collect()
     };
     let mut ratios = Vec::new();
     for round in 0..25 {
@@ -79,8 +171,7 @@ fn shared(keys: u64) -> Option<f64> {
 /// Whole builds, in turn.
 fn bulk(keys: u64) -> Option<f64> {
     let mut filter = Blocked::new(Spec::new(keys, 0.01).ok()?).ok()?;
-    let hashes: Vec<Hash> =
-        (0..keys).map(|i| Hash::from_u64(crate::splitmix::splitmix(i))).collect();
+    let hashes: Vec<Hash> = (0..keys).map(|i| Hash::from_u64(splitmix(i))).collect();
     let source = |ids: Range<u64>, each: &mut dyn FnMut(&[Hash])| {
         each(&hashes[ids.start as usize..ids.end as usize]);
     };

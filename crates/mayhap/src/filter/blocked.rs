@@ -4,7 +4,7 @@ pub(crate) mod kind;
 use super::{MergeError, same, same_scheme, same_target};
 use crate::Key;
 use crate::hash::Hash;
-use crate::kernel::{self, AlignedBuf, Line, OneKeyKernel, Relocate, vectorized};
+use crate::kernel::{self, AlignedBuf, Line, OneKeyKernel, Relocate, Sealed, vectorized};
 use crate::scheme::{Native, Scheme};
 use crate::sizing::{BlockedShape, LINE_BITS};
 use crate::spec::{Spec, SpecError};
@@ -60,6 +60,16 @@ impl Blocked {
         keys: u64,
         bits: AlignedBuf,
     ) -> Blocked {
+        Blocked { bits, single: OneKeyKernel::new(shape), spec, keys }
+    }
+
+    /// A layer that is sealed, over the bytes it has already.
+    pub(super) fn over_sealed(
+        spec: Spec,
+        shape: BlockedShape,
+        keys: u64,
+        bits: Sealed,
+    ) -> Blocked<Sealed> {
         Blocked { bits, single: OneKeyKernel::new(shape), spec, keys }
     }
 

@@ -61,6 +61,15 @@ pub(super) fn any_contains<'a, B: AsRef<[u8]> + 'a>(
         return;
     };
     first.contains_batch(hashes, answers);
+    any_more_contain(parts, hashes, answers);
+}
+
+/// The same for hashes that may have been found already: those that were not are looked up in these layers.
+pub(super) fn any_more_contain<'a, B: AsRef<[u8]> + 'a>(
+    parts: impl Iterator<Item = &'a Blocked<B>> + Clone,
+    hashes: &[Hash],
+    answers: &mut [bool],
+) {
     if parts.clone().next().is_none() {
         return;
     }

@@ -1,34 +1,41 @@
 //! A filter that grows while many threads write it.
 
-use super::growing::{Count, Layer as GrowingLayer, Layers, Lock, Slot};
-use super::layered::part;
-use super::{Scalable, SharedBlocked};
+mod layer;
+
+use self::layer::Growable;
+use super::Scalable;
+use super::growing::{Count, Layers, Lock, Slot};
+use super::layered::{any_more_contain, part};
 use crate::Key;
 use crate::hash::Hash;
 use crate::scheme::{Native, Scheme};
 use crate::sizing::{Layer, any_of};
 use crate::spec::{Spec, SpecError};
 use std::fmt;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Layers there is room for beyond those it starts with: growing by the least factor from one key
 /// to the most keys there can be takes 49.
 const MORE_LAYERS: usize = 64;
+/// Hashes of a batch that are under way to the cache at a time.
+const AHEAD: usize = 16;
+/// Hashes that are looked up in older layers together.
+const CHUNK: usize = 2048;
 
 /// A [`Scalable`] filter that any number of threads write and read at the same time, through
 /// `&self`: for crawlers and queues that do not know how many keys will come.
 ///
 /// Made by [`Scalable::into_shared`] and turned back by [`into_inner`](Self::into_inner), both
-/// without a copy. Lookups and inserts take no lock; only adding a layer does, which happens a few
-/// times in the life of a filter. No key is lost, however threads interleave: once an insert
+/// without a copy. Lookups take no lock, nor do inserts of keys that are in. A new key holds one of up to
+/// 1024 striped locks for some nanoseconds per cache line, and adding a layer, a few times in the life of
+/// a filter, has inserts of new keys wait. No key is lost, however threads interleave: once an insert
 /// happens-before a lookup (join, channel, lock), the lookup finds the key. If two threads race on a
 /// new key, at least one gets `true`. The promise about the rate is that of [`Scalable`]: a layer
-/// takes its capacity and, in a race, a key per thread more.
+/// takes its capacity, give or take a hundredth.
 ///
-/// An insert costs about ten atomic operations and a portable lookup in each older layer, about 120 ns in
-/// cache: three times an insert into a `Mutex<Scalable>`, contended or not. Take it where lookups and inserts must never
-/// wait for each other (a thread that holds a mutex may be descheduled), and the mutex where throughput counts.
+/// On one thread it costs about what a `Mutex<Scalable>` does; with several it scales where the mutex would
+/// be waited for. docs/BENCHMARKS.md has the measurements.
 /// [`SharedBlocked`](super::SharedBlocked) is faster than both where the number of keys is known.
 ///
 /// ```
@@ -48,70 +55,6 @@ pub struct SharedScalable {
     spec: Spec,
     growth: u32,
     layers: Layers<OnceLock<Box<Growable>>, AtomicUsize, Mutex<()>>,
-}
-
-/// A layer, and whether it is full.
-struct Growable {
-    filter: SharedBlocked,
-    /// Full when so many keys are in.
-    grow_at: AtomicU64,
-    /// Keys are counted after one insert in so many, a power of two: counting reads 16 cache lines.
-    count_every: u64,
-    /// `u64::MAX` once it was found full, 0 before: a line that all threads only read.
-    full: AtomicU64,
-}
-
-impl Growable {
-    fn of(filter: SharedBlocked) -> Growable {
-        let capacity = filter.spec().capacity();
-        let layer = Growable {
-            grow_at: AtomicU64::new(capacity),
-            // At most a thousandth of its capacity is inserted unnoticed.
-            count_every: (capacity / 1024).max(1).next_power_of_two() / 2,
-            full: AtomicU64::new(0),
-            filter,
-        };
-        layer.count();
-        layer
-    }
-
-    /// Find out whether it is full.
-    fn count(&self) {
-        if self.filter.keys() >= self.grow_at.load(Ordering::Relaxed) {
-            self.full.store(u64::MAX, Ordering::Relaxed);
-        }
-    }
-
-    /// Take some more keys before growing is tried again: finding out is not free.
-    fn postpone(&self) {
-        let patience = (self.filter.spec().capacity() / 16).max(64);
-        self.grow_at.store(self.filter.keys().saturating_add(patience), Ordering::Relaxed);
-        self.full.store(0, Ordering::Relaxed);
-    }
-}
-
-impl GrowingLayer for Box<Growable> {
-    type Hash = Hash;
-
-    #[inline]
-    fn contains(&self, hash: Hash) -> bool {
-        self.filter.contains_hash(hash)
-    }
-
-    #[inline]
-    fn insert(&self, hash: Hash) -> bool {
-        let new = self.filter.insert_hash(hash);
-        // Bits that neither the line nor the stripe of the count are chosen by.
-        if new && (hash.0 >> 24) & self.count_every.saturating_sub(1) == 0 {
-            self.count();
-        }
-        new
-    }
-
-    #[inline]
-    fn is_full(&self) -> bool {
-        self.full.load(Ordering::Relaxed) != 0
-    }
 }
 
 impl<T> Slot<T> for OnceLock<T> {
@@ -155,7 +98,7 @@ impl SharedScalable {
     /// Insert a hashed key. `true`: it was certainly new.
     #[inline]
     pub fn insert_hash(&self, hash: Hash) -> bool {
-        self.layers.insert(hash, |_| self.next_layer())
+        self.layers.insert(hash, 0, |_| self.next_layer())
     }
 
     /// Insert them all; returns how many were certainly new.
@@ -172,22 +115,26 @@ impl SharedScalable {
         self.insert_each(hashes, |is_new| new.push(is_new));
     }
 
+    /// Older layers do not change while we insert, so they are looked up for a chunk at once.
     fn insert_each(&self, hashes: &[Hash], mut report: impl FnMut(bool)) {
         self.spec.scheme_ref().check_origin(hashes);
-        self.prefetched(hashes, |hash| report(self.insert_hash(hash)));
-    }
-
-    /// Do this with each hash, whose lines have been asked for a while before.
-    fn prefetched(&self, hashes: &[Hash], mut work: impl FnMut(Hash)) {
-        const AHEAD: usize = 16;
-        let mut ahead = hashes.iter();
-        let fetch = |hash: &Hash| {
-            self.growables().for_each(|layer| layer.filter.prefetch(*hash));
-        };
-        ahead.by_ref().take(AHEAD).for_each(fetch);
-        for hash in hashes {
-            ahead.next().into_iter().for_each(fetch);
-            work(*hash);
+        let mut known = Vec::new();
+        for hashes in hashes.chunks(CHUNK) {
+            known.clear();
+            known.resize(hashes.len(), false);
+            let sealed = self.growables().skip(1).filter_map(Growable::sealed);
+            let asked = sealed.clone().count();
+            any_more_contain(sealed, hashes, &mut known);
+            let open = hashes.iter().zip(&known).filter(|(_, known)| !**known);
+            let mut ahead = open.map(|(hash, _)| *hash);
+            let fetch = |hash| self.growables().take(1).for_each(|layer| layer.prefetch(hash));
+            ahead.by_ref().take(AHEAD).for_each(fetch);
+            for (hash, known) in hashes.iter().zip(&known) {
+                if !known {
+                    ahead.next().into_iter().for_each(fetch);
+                }
+                report(!known && self.layers.insert(*hash, asked, |_| self.next_layer()));
+            }
         }
     }
 
@@ -208,7 +155,15 @@ impl SharedScalable {
         self.spec.scheme_ref().check_origin(hashes);
         answers.clear();
         answers.reserve(hashes.len());
-        self.prefetched(hashes, |hash| answers.push(self.contains_hash(hash)));
+        let mut layers = self.growables();
+        let Some(newest) = layers.next() else { return };
+        let mut ahead = hashes.iter();
+        ahead.by_ref().take(AHEAD).for_each(|hash| newest.prefetch(*hash));
+        for hash in hashes {
+            ahead.next().into_iter().for_each(|hash| newest.prefetch(*hash));
+            answers.push(newest.contains(*hash));
+        }
+        any_more_contain(layers.filter_map(Growable::sealed), hashes, answers);
     }
 
     /// Hash a key once, to ask or insert it later.
@@ -241,46 +196,48 @@ impl SharedScalable {
 
     /// How many keys the layers so far are made for.
     pub fn capacity(&self) -> u64 {
-        let capacities = self.growables().map(|layer| layer.filter.spec().capacity());
+        let capacities = self.growables().map(|layer| layer.spec().capacity());
         capacities.fold(0, u64::saturating_add)
     }
 
     /// Inserts, by all threads, that found their key certainly new.
     pub fn keys(&self) -> u64 {
-        self.growables().map(|layer| layer.filter.keys()).fold(0, u64::saturating_add)
+        self.growables().map(|layer| layer.keys()).fold(0, u64::saturating_add)
     }
 
     /// Bytes in the arrays of all layers.
     pub fn bytes(&self) -> u64 {
-        self.growables().map(|layer| layer.filter.bytes()).sum()
+        self.growables().map(|layer| layer.bytes()).sum()
     }
 
     /// Whether nothing is in.
     pub fn is_empty(&self) -> bool {
-        self.growables().all(|layer| layer.filter.is_empty())
+        self.growables().all(|layer| layer.keys() == 0 && layer.measured().fill == 0.0)
     }
 
     /// The share of bits that are set, over all layers.
     pub fn fill(&self) -> f64 {
-        let bytes = |layer: &&Growable| layer.filter.bytes() as f64;
-        let ones: f64 = self.growables().map(|layer| layer.filter.fill() * bytes(&layer)).sum();
+        let bytes = |layer: &&Growable| layer.bytes() as f64;
+        let ones: f64 = self.growables().map(|layer| layer.measured().fill * bytes(&layer)).sum();
         ones / self.bytes() as f64
     }
 
     /// How many distinct keys are in, estimated from the bits alone.
     pub fn estimate(&self) -> u64 {
-        self.growables().map(|layer| layer.filter.estimate()).fold(0, u64::saturating_add)
+        self.growables()
+            .map(|layer| layer.measured().keys.round() as u64)
+            .fold(0, u64::saturating_add)
     }
 
     /// The false-positive rate as the bits are now.
     pub fn fpr_now(&self) -> f64 {
-        any_of(self.growables().map(|layer| layer.filter.fpr_now()))
+        any_of(self.growables().map(|layer| layer.measured().fpr))
     }
 
     /// A copy as it is now, while others write: every key whose insert happens-before this call is in
     /// it, those that are being inserted may be.
     pub fn snapshot(&self) -> Result<Scalable, SpecError> {
-        let layers = self.growables().map(|layer| layer.filter.snapshot());
+        let layers = self.growables().map(|layer| layer.snapshot());
         let mut layers = layers.collect::<Result<Vec<_>, _>>()?;
         layers.reverse();
         Ok(Scalable::over(self.spec, self.growth, layers))
@@ -289,22 +246,20 @@ impl SharedScalable {
     /// The plain filter again.
     pub fn into_inner(self) -> Scalable {
         let layers = self.layers.into_slots().filter_map(OnceLock::into_inner);
-        let layers = layers.map(|layer| layer.filter.into_inner()).collect();
+        let layers = layers.filter_map(|layer| layer.into_inner()).collect();
         Scalable::over(self.spec, self.growth, layers)
     }
 
     /// The layers there are now, newest first.
-    fn growables(&self) -> impl Iterator<Item = &Growable> {
+    fn growables(&self) -> impl Iterator<Item = &Growable> + Clone {
         self.layers.newest_first::<Box<Growable>>().map(Box::as_ref)
     }
 
     /// The layer to be added, or `None` where there can be none: too many keys for a filter or for the
     /// hash, or no memory. Then it is tried again some keys later.
     fn next_layer(&self) -> Option<Box<Growable>> {
-        let spent = |layer: &Growable| {
-            let filter = &layer.filter;
-            filter.shape().fpr_at(filter.keys().min(filter.spec().capacity()))
-        };
+        let spent =
+            |layer: &Growable| layer.shape().fpr_at(layer.keys().min(layer.spec().capacity()));
         let spent = self.growables().map(spent).sum();
         let next = Layer::next(self.spec.fpr(), self.growth, self.capacity(), spent);
         let made =
@@ -312,7 +267,7 @@ impl SharedScalable {
         if made.is_none() {
             self.growables().take(1).for_each(Growable::postpone);
         }
-        Some(Box::new(Growable::of(made?.into_shared())))
+        Some(Box::new(Growable::of(made?)))
     }
 }
 
@@ -320,7 +275,7 @@ impl Scalable {
     /// Let many threads write, and grow it while they do.
     pub fn into_shared(self) -> SharedScalable {
         let (spec, growth, layers) = self.into_layers();
-        let layers = layers.into_iter().map(|layer| Box::new(Growable::of(layer.into_shared())));
+        let layers = layers.into_iter().map(|layer| Box::new(Growable::of(layer)));
         SharedScalable { spec, growth, layers: Layers::new(layers.collect(), MORE_LAYERS) }
     }
 }

@@ -6,7 +6,8 @@
 
 use super::{Blocked, Classic, MergeError, Shared, SharedBlocked, SharedClassic, SharedScalable};
 use crate::format::{Codec, FileLayout, Metadata, file_bytes_of, write_from};
-use crate::kernel::{AlignedBuf, shared::Layout};
+use crate::kernel::AlignedBuf;
+use crate::kernel::shared::{Layout, copy_pieces};
 use crate::scheme::Native;
 use crate::sizing::{BlockedShape, ClassicShape};
 use crate::spec::{Spec, SpecError};
@@ -14,34 +15,20 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Words copied at a time: 64 KiB.
-const CHUNK: usize = 8192;
-
-/// The bytes of the words as they are now, in pieces.
-fn each_piece(
-    words: &[AtomicU64],
-    bytes: usize,
-    mut piece: impl FnMut(&[u8]) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut copy = Vec::with_capacity(8 * CHUNK.min(words.len()));
-    let mut left = bytes;
-    for words in words.chunks(CHUNK) {
-        copy.clear();
-        copy.extend(words.iter().flat_map(|word| word.load(Relaxed).to_ne_bytes()));
-        // The last word may be longer than the array.
-        copy.truncate(left);
-        left -= copy.len();
-        piece(&copy)?;
-    }
-    Ok(())
-}
-
 /// A copy of the words as they are now.
 fn copy_of(words: &[AtomicU64], bytes: usize) -> Result<AlignedBuf, SpecError> {
+    copy_in_pieces(bytes, |piece| _ = copy_pieces(words, bytes, piece))
+}
+
+/// A copy of so many bytes that come piece by piece.
+pub(super) fn copy_in_pieces(
+    bytes: usize,
+    pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> io::Result<()>),
+) -> Result<AlignedBuf, SpecError> {
     let mut copy = AlignedBuf::zeroed(bytes as u64)?;
     let mut rest = copy.as_mut();
     // Nothing to fail: memory takes everything.
-    _ = each_piece(words, bytes, |piece| {
+    pieces(&mut |piece| {
         let (now, later) = std::mem::take(&mut rest).split_at_mut(piece.len());
         now.copy_from_slice(piece);
         rest = later;
@@ -69,9 +56,35 @@ pub trait SharedShape: Layout + Copy {
 
 /// What the bits tell.
 pub struct Measured {
-    fill: f64,
-    keys: f64,
-    fpr: f64,
+    pub(super) fill: f64,
+    pub(super) keys: f64,
+    pub(super) fpr: f64,
+}
+
+impl Measured {
+    /// Of a blocked filter whose lines come in runs. A run of its lines is a filter of the same rule: the
+    /// means over all runs are those of the whole.
+    pub(super) fn of_lines(
+        shape: BlockedShape,
+        spec: Spec,
+        runs: impl FnOnce(&mut dyn FnMut(&[u8]) -> io::Result<()>),
+    ) -> Measured {
+        let mut sums = Measured { fill: 0.0, keys: 0.0, fpr: 0.0 };
+        let root = 1.0 / f64::from(shape.lines_per_key);
+        runs(&mut |bytes| {
+            let lines = bytes.len() as u64 / 64;
+            let run = BlockedShape { lines, ..shape };
+            if let Some(run) = Blocked::from_parts(spec, run, 0, bytes) {
+                let share = lines as f64 / shape.lines as f64;
+                sums.fill += share * run.fill();
+                sums.keys += run.estimate() as f64;
+                // A key passes if it passes in each of its lines, wherever they are.
+                sums.fpr += share * run.fpr_now().powf(root);
+            }
+            Ok(())
+        });
+        Measured { fpr: sums.fpr.powi(shape.lines_per_key as i32), ..sums }
+    }
 }
 
 impl SharedShape for BlockedShape {
@@ -93,23 +106,10 @@ impl SharedShape for BlockedShape {
         "blocked"
     }
 
-    /// A run of its lines is a filter of the same rule: the means over all runs are those of the whole.
     fn measure(self, spec: Spec, words: &[AtomicU64]) -> Measured {
-        let mut sums = Measured { fill: 0.0, keys: 0.0, fpr: 0.0 };
-        let root = 1.0 / f64::from(self.lines_per_key);
-        _ = each_piece(words, self.array_bytes() as usize, |piece| {
-            let lines = piece.len() as u64 / 64;
-            let run = BlockedShape { lines, ..self };
-            if let Some(run) = Blocked::from_parts(spec, run, 0, piece) {
-                let share = lines as f64 / self.lines as f64;
-                sums.fill += share * run.fill();
-                sums.keys += run.estimate() as f64;
-                // A key passes if it passes in each of its lines, wherever they are.
-                sums.fpr += share * run.fpr_now().powf(root);
-            }
-            Ok(())
-        });
-        Measured { fpr: sums.fpr.powi(self.lines_per_key as i32), ..sums }
+        Measured::of_lines(self, spec, |run| {
+            _ = copy_pieces(words, self.array_bytes() as usize, run);
+        })
     }
 }
 
@@ -174,7 +174,7 @@ impl<L: SharedShape> Shared<L> {
         let bytes = self.bytes();
         let plain = self.without_bits()?;
         write_from(to, &L::layout(&plain), &[bytes], metadata, |_, put| {
-            each_piece(self.words(), bytes as usize, put)
+            copy_pieces(self.words(), bytes as usize, put)
         })
     }
 

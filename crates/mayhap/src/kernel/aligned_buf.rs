@@ -212,6 +212,11 @@ impl Atomics {
         unsafe { std::slice::from_raw_parts(self.0.first.as_ptr(), words) }
     }
 
+    /// How many bytes there are; the last word may be longer.
+    pub fn bytes(&self) -> usize {
+        self.0.bytes
+    }
+
     /// The plain memory again.
     pub fn into_aligned(self) -> AlignedBuf {
         self.0

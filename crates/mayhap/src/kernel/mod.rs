@@ -18,14 +18,17 @@ pub(crate) mod quotient;
 pub(crate) mod ribbon;
 mod ring;
 mod scalar;
+mod sealable;
 pub(crate) mod shared;
 pub(crate) mod sip;
+mod stripes;
 
 pub(crate) use aligned_buf::Atomics;
 pub use aligned_buf::{AlignedBuf, Relocate};
 pub(crate) use fuse_lookup::{Shard, ShardDirectory, ShardHash};
 use impl_kernel::impl_kernel;
 pub(crate) use prefetch::{prefetch, prefetch_at, prefetch_near};
+pub(crate) use sealable::{SealableBuf, Sealed, Written};
 
 use crate::hash::Hash;
 use crate::sizing::BlockedShape;

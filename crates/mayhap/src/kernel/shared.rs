@@ -5,6 +5,7 @@ use super::{prefetch, scalar};
 use crate::hash::Hash;
 use crate::scheme::{Native, Scheme};
 use crate::sizing::{BlockedShape, ClassicShape, LINE_BITS};
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const AHEAD: usize = 32;
@@ -20,27 +21,60 @@ pub trait Layout {
     fn fetch(&self, words: &[AtomicU64], hash: Hash);
 }
 
+/// Each line of a key, by its number, and the bits that the key has in each of its words.
+#[inline(always)]
+pub(super) fn line_masks(
+    shape: BlockedShape,
+    mut hash: Hash,
+    mut visit: impl FnMut(usize, [u64; WORDS_PER_LINE]),
+) {
+    for i in 0..shape.lines_per_key {
+        if i > 0 {
+            hash = scalar::next(hash);
+        }
+        let mut masks = [0; WORDS_PER_LINE];
+        scalar::positions(hash, shape.probes_per_line, |at| {
+            let (word, bit) = place(at.into());
+            masks[word % WORDS_PER_LINE] |= bit;
+        });
+        visit(scalar::line_of(hash, shape.lines), masks);
+    }
+}
+
+/// Words copied at a time: 64 KiB.
+const PIECE: usize = 8192;
+
+/// The first `bytes` bytes of the words as they are now, piece by piece.
+pub(crate) fn copy_pieces(
+    words: &[AtomicU64],
+    bytes: usize,
+    mut piece: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut copy = Vec::with_capacity(8 * PIECE.min(words.len()));
+    let mut left = bytes;
+    for words in words.chunks(PIECE) {
+        copy.clear();
+        copy.extend(words.iter().flat_map(|word| word.load(Relaxed).to_ne_bytes()));
+        // The last word may be longer than the array.
+        copy.truncate(left);
+        left -= copy.len();
+        piece(&copy)?;
+    }
+    Ok(())
+}
+
 impl Layout for BlockedShape {
     #[inline]
-    fn insert(&self, words: &[AtomicU64], mut hash: Hash) -> bool {
+    fn insert(&self, words: &[AtomicU64], hash: Hash) -> bool {
         let mut new = false;
-        for i in 0..self.lines_per_key {
-            if i > 0 {
-                hash = scalar::next(hash);
-            }
-            // One write a word at the most, however many probes fall into it.
-            let mut masks = [0; WORDS_PER_LINE];
-            scalar::positions(hash, self.probes_per_line, |at| {
-                let (word, bit) = place(at.into());
-                masks[word % WORDS_PER_LINE] |= bit;
-            });
-            let line = &words[scalar::line_of(hash, self.lines) * WORDS_PER_LINE..];
-            for (word, mask) in line.iter().zip(masks) {
+        line_masks(*self, hash, |line, masks| {
+            // One write per word at most, however many probes fall into it.
+            for (word, mask) in words[line * WORDS_PER_LINE..].iter().zip(masks) {
                 if mask != 0 {
                     new |= set(word, mask);
                 }
             }
-        }
+        });
         new
     }
 

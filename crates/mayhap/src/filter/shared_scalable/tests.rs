@@ -1,3 +1,4 @@
+use super::super::growing::{Layer as _, Outcome};
 use super::*;
 use crate::format::{Metadata, verify};
 
@@ -46,37 +47,60 @@ fn growing_under_many_writers_loses_no_key() {
     }
 }
 
-/// A layer is full at its capacity, or a thousandth later.
+/// A layer is full at its capacity, give or take what its stripes have not told of yet.
 #[test]
 fn layers_hold_their_capacity_and_hardly_more() {
-    for capacity in [10, 1_000, 50_000] {
+    for capacity in [1, 10, 1_000, 50_000, 300_000] {
         let seen = Scalable::with_rate(capacity, 0.001).unwrap().into_shared();
         let mut key = 0;
         while seen.layers() == 1 {
             seen.insert(key);
             key += 1;
         }
-        let most = capacity + capacity / 150 + 1;
-        assert!((capacity..=most).contains(&(seen.keys() - 1)), "{capacity}: {seen}");
+        let about = capacity - capacity / 100..=capacity + capacity / 100;
+        assert!(about.contains(&(seen.keys() - 1)), "{capacity}: {seen}");
     }
 }
 
 #[test]
 fn where_it_cannot_grow_keys_go_on_into_the_newest_layer() {
-    // The most keys that there can be a filter for at this rate are few.
-    let spec = Spec::new(4_000_000, 1e-12).unwrap();
-    let first = Scalable::new(spec).unwrap();
-    assert!(first.next_layer().is_some());
-    let seen = first.into_shared();
-    let newest = seen.growables().next().unwrap();
-    newest.full.store(u64::MAX, Ordering::Relaxed);
-    let before = newest.grow_at.load(Ordering::Relaxed);
+    let mut first = Scalable::with_rate(1_000, 0.01).unwrap();
+    first.extend(0..990u64);
+    let mut seen = first.into_shared();
+    // No place for another layer.
+    seen.layers =
+        Layers::new(seen.layers.into_slots().filter_map(OnceLock::into_inner).collect(), 0);
+    (&seen).extend(0..5_000u64);
+    assert_eq!(seen.layers(), 1);
+    assert!(seen.keys() > 3_000 && (0..5_000u64).all(|key| seen.contains(key)), "{seen}");
+    // Nobody tries again with each key.
+    let newest = seen.layers.newest_first::<Box<Growable>>().next().unwrap();
     newest.postpone();
-    assert!(
-        !Box::new(Growable::of(crate::Blocked::with_rate(9, 0.1).unwrap().into_shared())).is_full()
+    assert_eq!(newest.insert(seen.hash("new"), false), Outcome::New);
+}
+
+/// Older layers do not change, so they are asked with the fast kernels, and both say the same.
+#[test]
+fn sealed_layers_answer_as_before() {
+    let seen = Scalable::with_rate(100, 0.01).unwrap().into_shared();
+    (0..2_000u64).for_each(|key| _ = seen.insert(key));
+    let (snapshot, keys) = (seen.snapshot().unwrap(), 0..20_000u64);
+    assert_eq!(
+        seen.growables().filter(|layer| layer.sealed().is_some()).count() + 1,
+        seen.layers()
     );
-    assert!(newest.full.load(Ordering::Relaxed) == 0);
-    assert_ne!(newest.grow_at.load(Ordering::Relaxed), before);
+    assert!(keys.clone().all(|key| seen.contains(key) == snapshot.contains(key)));
+    let hashes = seen.hash_batch(&keys.collect::<Vec<_>>());
+    let (mut shared, mut plain) = (Vec::new(), Vec::new());
+    seen.contains_batch(&hashes, &mut shared);
+    snapshot.contains_batch(&hashes, &mut plain);
+    assert_eq!(shared, plain);
+    // A sealed layer takes nothing more, whatever it is asked to.
+    let oldest = seen.layers.newest_first::<Box<Growable>>().last().unwrap();
+    let absent =
+        (0..).map(|key| seen.hash(("x", key))).find(|hash| !oldest.contains(*hash)).unwrap();
+    assert_eq!(oldest.insert(absent, true), Outcome::Closed);
+    assert!(!oldest.contains(absent));
 }
 
 #[test]
