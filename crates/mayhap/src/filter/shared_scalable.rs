@@ -202,12 +202,12 @@ impl SharedScalable {
 
     /// Inserts, by all threads, that found their key certainly new.
     pub fn keys(&self) -> u64 {
-        self.growables().map(|layer| layer.keys()).fold(0, u64::saturating_add)
+        self.growables().map(Growable::keys).fold(0, u64::saturating_add)
     }
 
     /// Bytes in the arrays of all layers.
     pub fn bytes(&self) -> u64 {
-        self.growables().map(|layer| layer.bytes()).sum()
+        self.growables().map(Growable::bytes).sum()
     }
 
     /// Whether nothing is in.
@@ -237,7 +237,7 @@ impl SharedScalable {
     /// A copy as it is now, while others write: every key whose insert happens-before this call is in
     /// it, those that are being inserted may be.
     pub fn snapshot(&self) -> Result<Scalable, SpecError> {
-        let layers = self.growables().map(|layer| layer.snapshot());
+        let layers = self.growables().map(Growable::snapshot);
         let mut layers = layers.collect::<Result<Vec<_>, _>>()?;
         layers.reverse();
         Ok(Scalable::over(self.spec, self.growth, layers))
