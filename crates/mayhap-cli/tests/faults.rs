@@ -185,6 +185,7 @@ fn sudden_death_leaves_the_old_file_or_the_new() {
         if fs::read(folder.join("f")).unwrap() == before { old += 1 } else { new += 1 }
     }
     assert!(old + new == cycles);
+    println!("soak: {cycles} kills of build and add: {old} old files, {new} new ones, none broken");
 }
 
 /// A disk that is full: the file system's limit, and the process's own. Both say what is wrong.

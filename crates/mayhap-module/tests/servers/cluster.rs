@@ -146,6 +146,7 @@ fn acknowledged_items_survive_failover_and_migration() {
             missing += found.iter().filter(|found| **found != Value::Int(1)).count();
         }
         assert_eq!(missing, 0);
+        println!("soak: {FILTERS} filters, {added} rounds acknowledged by a replica, none missing");
     }
 }
 

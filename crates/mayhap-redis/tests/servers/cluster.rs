@@ -9,7 +9,7 @@ use mayhap::{Secret, Spec};
 use mayhap_redis::{Address, Descriptor, FilterError, Filters, LinkError, Sharded, Wait, slot_of};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const SHARDS: u32 = 24;
 const ROUND: u64 = 200;
@@ -33,12 +33,21 @@ fn acknowledged_items_survive_failover_and_migration() {
     let patience = Duration::from_secs(60);
     let filters = Filters::connect_with(address, "BF", patience).unwrap().with_wait(wait);
     let filters = Arc::new(filters);
-    let spec = Spec::new(1_000_000, 0.001).unwrap().with_secret(Secret::from_bytes([6; 16]));
+    // In the long run for as many minutes as are asked for, at some pace.
+    let minutes: Option<u64> =
+        std::env::var("MAYHAP_CLUSTER_MINUTES").ok().and_then(|m| m.parse().ok());
+    let long = Duration::from_secs(60 * minutes.unwrap_or(0));
+    let (capacity, rest) = match minutes {
+        Some(minutes) => (1_000_000 * minutes.max(1), Duration::from_millis(20)),
+        None => (1_000_000, Duration::ZERO),
+    };
+    let spec = Spec::new(capacity, 0.001).unwrap().with_secret(Secret::from_bytes([6; 16]));
     let about = Descriptor::new(spec, SHARDS, Metadata::new()).unwrap();
     let list = Sharded::create(&filters, b"list", about, false).unwrap();
     // Every primary has its part.
     assert_eq!(list.info().unwrap().nodes.values().collect::<Vec<_>>(), [&8, &8, &8]);
 
+    let (started, mut failovers) = (Instant::now(), 0);
     let (stop, rounds, absent) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
     let (stop, rounds, absent, list) = (&stop, &rounds, &absent, &list);
     std::thread::scope(|scope| {
@@ -47,6 +56,7 @@ fn acknowledged_items_survive_failover_and_migration() {
             while !stop.load(Relaxed) {
                 list.add(&items(rounds.load(Relaxed))).unwrap();
                 rounds.fetch_add(1, Relaxed);
+                std::thread::sleep(rest);
             }
         });
         // And looked up meanwhile.
@@ -68,8 +78,9 @@ fn acknowledged_items_survive_failover_and_migration() {
             eventually("load", || rounds.load(Relaxed) >= until || over());
         };
         pass(20);
-        for _ in 0..if soak { 5 } else { 1 } {
+        while failovers < if soak { 5 } else { 1 } || started.elapsed() < long {
             fail_over(&mut servers);
+            failovers += 1;
             pass(20);
         }
         let shards: Vec<String> =
@@ -85,6 +96,10 @@ fn acknowledged_items_survive_failover_and_migration() {
         .map(|round| list.check(&items(round)).unwrap().iter().filter(|found| !**found).count())
         .sum();
     assert_eq!((missing, absent.load(Relaxed)), (0, 0), "of {added} rounds");
+    println!(
+        "soak: {failovers} failovers, 4 slots moved, {} items acknowledged by a replica, none missing",
+        added * ROUND
+    );
     assert!(list.count().unwrap().abs_diff(added * ROUND) < added * ROUND / 100);
 
     // A filter built elsewhere goes to all nodes.
