@@ -8,10 +8,12 @@
 //! mayhap-bench cascade [--included 1e7] [--excluded 1e8] [--hashes 16e6] [--docs DIR]
 //! mayhap-bench seen   [--owners 1e5] [--ids 200] [--candidates 1000] [--turns 2000] [--docs DIR]
 //! mayhap-bench module [--quick yes] [--large KEYS] [--rounds N] [--docs DIR]
+//! mayhap-bench readme
 //! mayhap-bench urls OUTDIR [LINES] [SEED]
 //! ```
 
 mod alloc_counter;
+mod bars;
 mod baseline;
 mod batches;
 mod candidate;
@@ -35,6 +37,7 @@ mod ours;
 mod page;
 mod quotient;
 mod rates;
+mod readme;
 mod regressions;
 mod report;
 mod scale;
@@ -54,6 +57,7 @@ const USAGE: &str = "usage: mayhap-bench engine [--quick] [--all] [--only 1e5|5e
        mayhap-bench cascade [--included 1e7] [--excluded 1e8] [--hashes 16e6] [--docs DIR]
        mayhap-bench seen [--owners 1e5] [--ids 200] [--candidates 1000] [--turns 2000] [--docs DIR]
        mayhap-bench module [--quick yes] [--large KEYS] [--rounds N] [--docs DIR]
+       mayhap-bench readme
        mayhap-bench urls OUTDIR [LINES=10000000] [SEED=20261115]";
 
 fn main() -> ExitCode {
@@ -67,6 +71,9 @@ fn main() -> ExitCode {
         Some((verb, rest)) if verb == "seen" => seen(rest),
         Some((verb, rest)) if verb == "module" => module(rest),
         Some((verb, rest)) if verb == "urls" => urls(rest),
+        Some((verb, [])) if verb == "readme" => {
+            readme::write(&docs()).map_err(|error| format!("drawing the charts: {error}"))
+        }
         Some((verb, _)) if verb == cpu_warmer::VERB => {
             cpu_warmer::spin();
             Ok(())

@@ -85,7 +85,9 @@ pub fn write_part(docs: &Path, part: Part, text: &str) -> Result<()> {
 
 fn write(docs: &Path, first: &str, old: &str, new: Option<(Part, &str)>) -> Result<()> {
     std::fs::create_dir_all(docs)?;
-    std::fs::write(docs.join(NAME), page(first, old, new))
+    std::fs::write(docs.join(NAME), page(first, old, new))?;
+    // The README's charts show what the page says.
+    crate::readme::write(docs)
 }
 
 /// What comes before the sections.

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::steps::{cargo, command_line};
 use std::process::ExitCode;
 
-const BENCHES: &[&str] = &["engine", "cli", "cascade", "seen", "module", "scale"];
+const BENCHES: &[&str] = &["engine", "cli", "cascade", "seen", "module", "scale", "readme"];
 
 /// The other arguments are passed to the program.
 pub fn run(args: &[String]) -> Result<ExitCode, Error> {

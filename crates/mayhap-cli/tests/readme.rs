@@ -1,4 +1,4 @@
-//! The README's tour of the command, run line by line: what it shows is what happens.
+//! What the README and the pages of docs/ show of the command, run line by line: what they show is what happens.
 
 use std::fs;
 use std::path::Path;
@@ -13,10 +13,21 @@ struct Shown {
     output: String,
 }
 
-fn shown(readme: &str) -> Vec<Shown> {
+/// Pages whose `console` blocks are run, each in a folder of its own, and how many commands they show at least.
+const PAGES: [(&str, usize); 7] = [
+    ("README.md", 8),
+    ("docs/HOW-TO.md", 20),
+    ("docs/KEYED.md", 5),
+    ("docs/SIZING.md", 4),
+    ("docs/tutorials/block-list.md", 14),
+    ("docs/tutorials/crawler.md", 12),
+    ("docs/tutorials/recommender.md", 10),
+];
+
+fn shown(page: &str) -> Vec<Shown> {
     let mut shown: Vec<Shown> = Vec::new();
     let mut inside = false;
-    for line in readme.lines() {
+    for line in page.lines() {
         match line {
             "```console" => inside = true,
             "```" => inside = false,
@@ -47,10 +58,17 @@ fn timeless(output: &str) -> String {
 
 #[test]
 #[cfg(unix)]
-fn the_readme_shows_what_happens() {
-    let readme = fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
-    let shown = shown(&readme);
-    assert!(shown.len() >= 8, "the tour is gone");
+fn the_pages_show_what_happens() {
+    for (page, commands) in PAGES {
+        let text = fs::read_to_string(Path::new(ROOT).join(page)).unwrap();
+        let shown = shown(&text);
+        assert!(shown.len() >= commands, "{page} shows only {} commands", shown.len());
+        as_shown(page, shown);
+    }
+}
+
+#[cfg(unix)]
+fn as_shown(page: &str, shown: Vec<Shown>) {
     let folder = tempdir().unwrap();
     fs::create_dir(folder.path().join("testdata")).unwrap();
     let sample = "testdata/urls-sample.txt";
@@ -66,6 +84,78 @@ fn the_readme_shows_what_happens() {
             .output()
             .unwrap();
         let happened = String::from_utf8_lossy(&ran.stdout).into_owned();
-        assert_eq!(timeless(&happened), timeless(&output), "$ {command}");
+        assert_eq!(timeless(&happened), timeless(&output), "{page}: $ {command}");
     }
+}
+
+/// Links from page to page lead somewhere.
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let root = Path::new(ROOT);
+    let mut pages =
+        vec![root.join("README.md"), root.join("README.zh-CN.md"), root.join("CONTRIBUTING.md")];
+    for folder in ["docs", "docs/tutorials", "docs/zh-CN"] {
+        for entry in fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
+            pages.extend(
+                entry.path().extension().is_some_and(|end| end == "md").then(|| entry.path()),
+            );
+        }
+    }
+    let mut links = 0;
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap_or_default();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = target.split('#').next().unwrap_or_default();
+            if file.is_empty() || file.contains("://") || file.contains(char::is_whitespace) {
+                continue;
+            }
+            links += 1;
+            assert!(
+                page.with_file_name(file).exists(),
+                "{}: {target} does not exist",
+                page.display()
+            );
+        }
+    }
+    assert!(links > 50, "only {links} links found");
+}
+
+/// Every command, program and number of a Chinese page is one of the English page.
+#[test]
+fn the_chinese_pages_show_the_same() {
+    let root = Path::new(ROOT);
+    let mut pages = vec![(root.join("README.zh-CN.md"), root.join("README.md"))];
+    for entry in fs::read_dir(root.join("docs/zh-CN")).unwrap() {
+        let chinese = entry.unwrap().path();
+        let english = root.join("docs").join(chinese.file_name().unwrap());
+        pages.push((chinese, english));
+    }
+    assert!(pages.len() >= 4);
+    for (chinese, english) in pages {
+        let (ours, theirs) =
+            (fs::read_to_string(&chinese).unwrap(), fs::read_to_string(&english).unwrap());
+        let (known, name) = (blocks(&theirs), chinese.display());
+        for block in blocks(&ours) {
+            // Drawings are translated.
+            let is_drawing = block.contains('├');
+            assert!(is_drawing || known.contains(&block), "{name} alone shows\n{block}");
+        }
+        let numbers_known = numbers(&theirs);
+        for number in numbers(&ours) {
+            assert!(numbers_known.contains(&number), "{name} alone says {number}");
+        }
+    }
+    let of = |page: &str| fs::read_to_string(root.join(page)).unwrap();
+    assert_eq!(blocks(&of("README.zh-CN.md")), blocks(&of("README.md")), "README.zh-CN.md");
+}
+
+/// What stands between fences, with the word behind the first.
+fn blocks(page: &str) -> Vec<&str> {
+    page.split("```").skip(1).step_by(2).collect()
+}
+
+fn numbers(page: &str) -> Vec<&str> {
+    let is_part = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
+    let parts = page.split(|c| !is_part(c)).map(|part| part.trim_matches(['.', ',']));
+    parts.filter(|part| !part.is_empty()).collect()
 }

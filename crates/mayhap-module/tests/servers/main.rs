@@ -16,6 +16,7 @@ mod memory;
 mod migration;
 mod mutation;
 mod nodes;
+mod pages;
 mod persistence;
 mod resp;
 mod server;
