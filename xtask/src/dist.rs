@@ -14,6 +14,16 @@ use std::process::{Command, ExitCode};
 const OUT: &str = "target/dist";
 /// What they are made of: the profile `dist` and everything that a quick build leaves out.
 const BUILT: &str = "target/dist-build/dist";
+/// The crates that can be published, and are built as they would be downloaded.
+const CRATES: [&str; 7] = [
+    "mayhap",
+    "mayhap-foreign",
+    "mayhap-store",
+    "mayhap-redis",
+    "mayhap-seen",
+    "mayhap-cli",
+    "mayhap-module",
+];
 const CYCLONEDX: &str = "0.5.9";
 /// The newest symbol version of the C library that packages may need: that of Ubuntu 22.04, Debian 12 and RHEL 9.
 const NEWEST_GLIBC: (u32, u32) = (2, 34);
@@ -34,6 +44,11 @@ pub fn run(args: &[String]) -> Result<ExitCode, Error> {
         Step::new("checksums", || told(checksums())),
         Step::new("Debian packages install, work and go", || told(install::debs())),
         Step::new("the archive installs into an empty home", || told(install::archive())),
+        Step::command("crates as for a registry", || {
+            let crates: Vec<String> = CRATES.iter().map(|name| format!("-p {name}")).collect();
+            let target = "--target-dir target/dist-build";
+            cargo(&format!("package --quiet --allow-dirty {target} {}", crates.join(" ")))
+        }),
     ];
     Ok(steps::run(&steps))
 }
