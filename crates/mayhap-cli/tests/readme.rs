@@ -156,6 +156,6 @@ fn blocks(page: &str) -> Vec<&str> {
 
 fn numbers(page: &str) -> Vec<&str> {
     let is_part = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
-    let parts = page.split(|c| !is_part(c)).map(|part| part.trim_matches(['.', ',']));
+    let parts = page.split(|c: char| !is_part(c)).map(|part| part.trim_matches(['.', ',']));
     parts.filter(|part| !part.is_empty()).collect()
 }
