@@ -4,6 +4,7 @@ use crate::machine::peak_memory;
 use crate::page;
 use crate::report::amount;
 use crate::splitmix::splitmix;
+use clap::Args;
 use mayhap::cascade::CascadeOptions;
 use mayhap::sizing::cascade_bound;
 use mayhap::{Cascade, Hash, Spec};
@@ -19,19 +20,21 @@ const ABSENT: u64 = 1 << 41;
 const BAR: f64 = 1.15;
 
 /// The amount of work.
-#[derive(Clone, Copy)]
+#[derive(Args, Clone, Copy)]
 pub struct Options {
+    /// Keys of the list of members
+    #[arg(long, default_value_t = FULL, value_parser = crate::number)]
     pub included: u64,
+    /// Keys of the other list
+    #[arg(long, default_value = "1e8", value_parser = crate::number)]
     pub excluded: u64,
-    /// Hashes of the lists held at a time.
+    /// Hashes of the lists held at a time
+    #[arg(long = "hashes", default_value = "16e6", value_parser = crate::number)]
     pub max_hashes: u64,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { included: 10_000_000, excluded: 100_000_000, max_hashes: 16_000_000 }
-    }
-}
+/// Members in a run that is written to the page.
+const FULL: u64 = 10_000_000;
 
 /// Measure and print; a full run goes into the page too. An error if an answer was wrong.
 pub fn run(options: Options, docs: &Path) -> Result<(), String> {
@@ -95,7 +98,7 @@ pub fn run(options: Options, docs: &Path) -> Result<(), String> {
     if mistakes > 0 {
         return Err(format!("{mistakes} wrong answers on the lists"));
     }
-    if included >= Options::default().included {
+    if included >= FULL {
         page::write_part(docs, page::CASCADE, &text).map_err(|error| error.to_string())?;
     }
     Ok(())

@@ -5,7 +5,7 @@
 //! in order. `check.txt`: n lines, half present in `distinct.txt` and half absent, shuffled.
 //! `truth.bin`: a byte per line of `check.txt`, 1 for present.
 
-use crate::mersenne::Mersenne;
+use crate::python_random::PythonRandom;
 use crate::urls::Urls;
 use std::fs::File;
 use std::io::{BufWriter, Result, Write};
@@ -32,7 +32,7 @@ fn write_urls(
     seed: u64,
 ) -> Result<()> {
     let mut urls = Urls::new(seed);
-    let mut random = Mersenne::new(seed);
+    let mut random = PythonRandom::new(seed);
     let (mut seen, mut new_left) = (0, distinct);
     for left in (1..=lines).rev() {
         if seen == 0 || random.random() * (left as f64) < new_left as f64 {
@@ -58,7 +58,7 @@ fn write_check(
     seed: u64,
 ) -> Result<()> {
     let mut urls = Urls::new(seed);
-    let mut random = Mersenne::new(seed + 1);
+    let mut random = PythonRandom::new(seed + 1);
     let (mut present_left, mut absent) = (lines / 2, 0);
     for left in (1..=lines).rev() {
         let present = random.random() * (left as f64) < present_left as f64;

@@ -7,17 +7,21 @@ use crate::keys::{Keys, Numbers, UrlKeys};
 use crate::rates::{self, Rate};
 use crate::threads::{self, Threads};
 use crate::{competitors, ours, report, targets};
+use clap::Args;
 use mayhap::sizing::BlockedShape;
 use std::path::Path;
 
 /// What to measure.
-#[derive(Clone, Copy, Default)]
+#[derive(Args, Clone, Copy)]
 pub struct Options {
-    /// About a minute: no 100M keys, fewer rounds and rates.
+    /// About a minute: no 100M keys, fewer rounds and rates
+    #[arg(long)]
     pub quick: bool,
-    /// Slow competitors at 100M keys too.
+    /// Slow competitors at 100M keys too
+    #[arg(long)]
     pub all: bool,
-    /// Only the comparisons of this many keys, printed but not written to the page.
+    /// Only the comparisons of this many keys (1e5, 5e6, 1e8), printed but not written to the page
+    #[arg(long, value_parser = crate::number)]
     pub only: Option<u64>,
 }
 

@@ -16,7 +16,7 @@ const ROUND: u64 = 50_000_000;
 const ROUNDS: u64 = 8;
 /// Keys partitioned at a time. With fixed shares the others would wait for the thread on the
 /// slowest core.
-const PIECE: u64 = 1 << 16;
+const CHUNK: u64 = 1 << 16;
 
 /// Hash the URLs with numbers `pick(i)`; `each` gets batches.
 pub fn hash_urls(ids: Range<u64>, pick: &impl Fn(u64) -> u64, mut each: impl FnMut(&[Hash])) {
@@ -61,7 +61,7 @@ pub fn shared(filter: Classic, keys: u64, threads: u64) -> Classic {
 }
 
 /// Fill from all threads without atomics: in rounds, each thread sorts hashes by part, then fills
-/// parts. Whoever is ready takes the next piece of work. `source` calls with the hashes of a range
+/// parts. Whoever is ready takes the next chunk of work. `source` calls with the hashes of a range
 /// of keys.
 pub fn partitioned(
     filter: &mut Blocked,
@@ -73,14 +73,14 @@ pub fn partitioned(
     let round_keys = keys.div_ceil(ROUNDS).clamp(1, ROUND);
     for start in (0..keys).step_by(round_keys as usize) {
         let end = (start + round_keys).min(keys);
-        let pieces = Mutex::new((start..end).step_by(PIECE as usize));
+        let chunks = Mutex::new((start..end).step_by(CHUNK as usize));
         scope(|scope| {
             for scatter in &mut sorted {
                 scope.spawn(|| {
                     scatter.clear();
-                    while let Some(from) = next(&pieces) {
-                        let piece = from..(from + PIECE).min(end);
-                        source(piece, &mut |hashes| scatter.push_batch(hashes));
+                    while let Some(from) = next(&chunks) {
+                        let chunk = from..(from + CHUNK).min(end);
+                        source(chunk, &mut |hashes| scatter.push_batch(hashes));
                     }
                 });
             }
@@ -102,7 +102,7 @@ pub fn partitioned(
     filter.recount();
 }
 
-/// The next piece of work for whichever thread is free.
+/// The next chunk of work for whichever thread is free.
 fn next<T>(work: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
     work.lock().ok()?.next()
 }

@@ -11,7 +11,7 @@ const KEYS: u64 = 1_000_000;
 /// False positives to wait for: enough to see a 2% error in the rate.
 const WRONG: f64 = 40_000.0;
 /// But no more lookups than this.
-const MOST_PROBES: f64 = 2e8;
+const MAX_PROBES: f64 = 2e8;
 
 /// One kind at one target.
 pub struct Rate {
@@ -92,7 +92,7 @@ fn filled<F: Inserts>(mut filter: F) -> F {
 
 /// Look up absent keys in a filled filter until there are enough false positives.
 pub fn measure(kind: &'static str, target: f64, bits: u64, filter: &impl Lookups) -> Rate {
-    let probes = (WRONG / target).min(MOST_PROBES) as u64;
+    let probes = (WRONG / target).min(MAX_PROBES) as u64;
     let (mut hashes, mut answers) = (Vec::new(), Vec::new());
     let (mut wrong, mut asked) = (0u64, 0);
     while asked < probes {

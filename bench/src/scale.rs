@@ -9,6 +9,7 @@ use crate::machine::peak_memory;
 use crate::page;
 use crate::report::amount;
 use crate::splitmix::below;
+use clap::Args;
 use mayhap::sizing::{BlockedShape, ClassicShape};
 use mayhap::{Blocked, Classic, Spec};
 use std::fmt::Write;
@@ -21,19 +22,21 @@ const ABSENT: u64 = 1 << 40;
 const FEW_BITS: u64 = 2;
 
 /// The amount of work.
-#[derive(Clone, Copy)]
+#[derive(Args, Clone, Copy)]
 pub struct Options {
+    /// Keys of the filter
+    #[arg(long, default_value_t = FULL, value_parser = crate::number)]
     pub keys: u64,
+    /// Threads that fill it
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub threads: u64,
-    /// Absent keys and members to look up.
+    /// Absent keys and members to look up
+    #[arg(long, default_value = "1e8", value_parser = crate::number)]
     pub probes: u64,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { keys: 2_000_000_000, threads: 2, probes: 100_000_000 }
-    }
-}
+/// Keys in a run that is written to the page.
+const FULL: u64 = 2_000_000_000;
 
 /// Measure and print; a full run goes into the page too.
 pub fn run(options: Options, docs: &Path) -> std::io::Result<()> {
@@ -88,7 +91,7 @@ pub fn run(options: Options, docs: &Path) -> std::io::Result<()> {
     let found = absent_keys(&filter, probes, threads);
     say(small("Classic", shape.bits, took, shape.fpr_at(keys), found));
     say(format!("- most memory held at any time: {:.2} GB", peak_memory() as f64 / 1e9));
-    if keys >= Options::default().keys {
+    if keys >= FULL {
         page::write_part(docs, page::SCALE, &text)?;
     }
     Ok(())

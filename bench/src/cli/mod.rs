@@ -13,6 +13,7 @@ mod verify;
 use crate::page::{self, table};
 use crate::report::{amount, targets_table};
 use crate::{comparison, machine};
+use clap::Args;
 use jobs::{Job, Work};
 use measure::{Cost, measured};
 use std::fmt::Write;
@@ -22,26 +23,24 @@ use std::process::Command;
 use tools::Tools;
 
 /// The amount of work.
-#[derive(Clone, Copy)]
+#[derive(Args, Clone, Copy)]
 pub struct Options {
+    /// Seconds instead of an hour; only to see that it works
+    #[arg(long)]
+    pub quick: bool,
+    /// Lines of the files, at least 10
+    #[arg(long, value_parser = crate::number, default_value = "1e7", default_value_if("quick", "true", "300000"))]
     pub lines: u64,
+    /// How often each job runs
+    #[arg(long, default_value = "5", default_value_if("quick", "true", "2"))]
     pub rounds: usize,
-    /// Keys of the filter that is opened for one key: 2.4 GB.
+    /// Keys of the filter that is opened for one key: 2.4 GB
+    #[arg(long, value_parser = crate::number, default_value = "1930000000", default_value_if("quick", "true", "2e7"))]
     pub large_keys: u64,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { lines: 10_000_000, rounds: 5, large_keys: 1_930_000_000 }
-    }
-}
-
-impl Options {
-    /// Seconds instead of an hour; only to see that it works.
-    pub fn quick() -> Options {
-        Options { lines: 300_000, rounds: 2, large_keys: 20_000_000 }
-    }
-}
+/// Lines in a run that is written to the page.
+const FULL: u64 = 10_000_000;
 
 /// One job and what it cost, round by round.
 pub struct Run {
@@ -87,7 +86,7 @@ pub fn run(options: Options, docs: &Path) -> Result<()> {
     let findings = Findings { options, runs, missing_tools: tools.missing };
     let text = text(&findings);
     println!("{text}");
-    if options.lines >= Options::default().lines {
+    if options.lines >= FULL {
         page::write_part(docs, page::CLI, &text)?;
     }
     Ok(())

@@ -1,7 +1,8 @@
 //! Pipelined commands over one connection, and what they cost the server.
 
-use super::server::Server;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use mayhap_testkit::resp::encode;
+use mayhap_testkit::{Client, Server, Value};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
 /// Keys of one `BF.MADD` while a filter is filled.
@@ -25,7 +26,7 @@ impl Work {
 
 /// One connection.
 pub struct Load {
-    stream: BufReader<Spinning>,
+    client: Client<Spinning>,
     /// The random state for drawing keys.
     state: u64,
 }
@@ -35,31 +36,24 @@ impl Load {
         let stream = TcpStream::connect(("127.0.0.1", server.port)).map_err(say)?;
         stream.set_nodelay(true).map_err(say)?;
         stream.set_nonblocking(true).map_err(say)?;
-        Ok(Load { stream: BufReader::with_capacity(1 << 20, Spinning(stream)), state: 1 })
+        Ok(Load { client: Client::over(Spinning(stream)), state: 1 })
     }
 
     /// A command whose arguments have no spaces; its reply, as lines, must not be an error.
     pub fn say(&mut self, line: &str) -> Result<Vec<String>, String> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let mut bytes = Vec::new();
-        spell(&mut bytes, &words);
-        self.stream.get_mut().write_all(&bytes).map_err(say)?;
         let mut lines = Vec::new();
-        self.reply(&mut |line| lines.push(line.to_owned()))?;
+        flatten(self.client.try_call(&words).map_err(say)?, &mut lines)?;
         Ok(lines)
     }
 
     /// Add the members 0 to `keys` to a filter or a set, with the command that takes many.
     pub fn fill(&mut self, command: &str, key: &str, keys: u64) -> Result<(), String> {
-        let mut bytes = Vec::new();
         for from in (0..keys).step_by(FILL as usize) {
             let items: Vec<String> = (from..keys.min(from + FILL)).map(member).collect();
-            bytes.clear();
             let mut words = vec![command, key];
             words.extend(items.iter().map(String::as_str));
-            spell(&mut bytes, &words);
-            self.stream.get_mut().write_all(&bytes).map_err(say)?;
-            self.reply(&mut |_| ())?;
+            checked(self.client.try_call(&words).map_err(say)?)?;
         }
         Ok(())
     }
@@ -70,21 +64,21 @@ impl Load {
         let batches: Vec<Vec<u8>> = (0..commands.div_ceil(pipeline))
             .map(|_| {
                 let mut bytes = Vec::new();
-                (0..pipeline).for_each(|_| self.spell(&mut bytes, work));
+                (0..pipeline).for_each(|_| self.encode(work, &mut bytes));
                 bytes
             })
             .collect();
         // Asking for the time takes time: as much as between the first two.
         let [first, before] = [self.cpu_micros()?, self.cpu_micros()?];
         for bytes in &batches {
-            self.stream.get_mut().write_all(bytes).map_err(say)?;
-            (0..pipeline).try_for_each(|_| self.reply(&mut |_| ()))?;
+            self.client.send(bytes).map_err(say)?;
+            (0..pipeline).try_for_each(|_| checked(self.client.read().map_err(say)?))?;
         }
         let took = self.cpu_micros()? - before - (before - first);
         Ok(took / (batches.len() as u64 * pipeline) as f64)
     }
 
-    fn spell(&mut self, bytes: &mut Vec<u8>, work: &Work) {
+    fn encode(&mut self, work: &Work, bytes: &mut Vec<u8>) {
         let items: Vec<String> = (0..work.items)
             .map(|_| {
                 self.state =
@@ -96,7 +90,7 @@ impl Load {
         let mut words = vec![work.command];
         words.extend((!work.key.is_empty()).then_some(work.key.as_str()));
         words.extend(items.iter().map(String::as_str));
-        spell(bytes, &words);
+        encode(&words, bytes);
     }
 
     fn cpu_micros(&mut self) -> Result<f64, String> {
@@ -124,29 +118,25 @@ impl Load {
         let version = field("valkey_version:").or(field("redis_version:"));
         Ok(version.unwrap_or("of unknown version").trim().to_owned())
     }
+}
 
-    /// Read one reply; `heard` is called with its lines.
-    fn reply(&mut self, heard: &mut dyn FnMut(&str)) -> Result<(), String> {
-        let mut line = String::new();
-        if self.stream.read_line(&mut line).map_err(say)? == 0 {
-            return Err("the server is gone".to_owned());
-        }
-        let (kind, rest) = line.trim_end().split_at(1);
-        match kind {
-            "-" => return Err(rest.to_owned()),
-            "$" => {
-                let count = rest.parse::<i64>().map_err(|error| error.to_string())?;
-                let mut bytes = vec![0; usize::try_from(count + 2).unwrap_or(0)];
-                self.stream.read_exact(&mut bytes).map_err(say)?;
-                heard(&String::from_utf8_lossy(&bytes));
-            }
-            "*" => {
-                let count = rest.parse::<i64>().map_err(|error| error.to_string())?;
-                (0..count).try_for_each(|_| self.reply(heard))?;
-            }
-            _ => heard(rest),
-        }
-        Ok(())
+/// The lines of a reply, which must not be an error.
+fn flatten(reply: Value, lines: &mut Vec<String>) -> Result<(), String> {
+    match reply {
+        Value::Array(all) => all.into_iter().try_for_each(|reply| flatten(reply, lines))?,
+        Value::Bytes(bytes) => lines.push(String::from_utf8_lossy(&bytes).into_owned()),
+        Value::Simple(line) => lines.push(line),
+        Value::Int(number) => lines.push(number.to_string()),
+        Value::Error(why) => return Err(why),
+        other => lines.push(format!("{other:?}")),
+    }
+    Ok(())
+}
+
+fn checked(reply: Value) -> Result<(), String> {
+    match reply {
+        Value::Error(why) => Err(why),
+        _ => Ok(()),
     }
 }
 
@@ -186,14 +176,6 @@ impl Write for Spinning {
 
 fn member(number: u64) -> String {
     format!("member:{number}")
-}
-
-fn spell(bytes: &mut Vec<u8>, words: &[&str]) {
-    // Writing to a vector cannot fail.
-    _ = write!(bytes, "*{}\r\n", words.len());
-    for word in words {
-        _ = write!(bytes, "${}\r\n{word}\r\n", word.len());
-    }
 }
 
 fn say(error: io::Error) -> String {

@@ -2,7 +2,8 @@
 
 use super::Options;
 use super::load::{Load, Work};
-use super::server::{Make, Server};
+use mayhap_testkit::{Make, Server, module};
+use std::path::{Path, PathBuf};
 
 /// Members of the server's own set, for comparison with the filters: so few that it is in cache.
 const SET: u64 = 1000;
@@ -102,7 +103,9 @@ struct Side {
 }
 
 impl Side {
-    fn of(server: Server) -> Result<Side, String> {
+    fn start(make: Make, module: &Path) -> Result<Side, String> {
+        let args = ["--loadmodule".to_owned(), module.display().to_string()];
+        let server = Server::launch(make, &args)?;
         Ok(Side { load: Load::connect(&server)?, _server: server })
     }
 
@@ -128,11 +131,20 @@ const WORKS: [(&str, &str, &str, u64, bool); 6] = [
     (MADD_FAR, "BF.MADD", "", 100, true),
 ];
 
+/// The Mayhap module, built beside this program.
+fn our_module() -> Result<PathBuf, String> {
+    let module = module();
+    match module.exists() {
+        true => Ok(module),
+        false => Err(format!("{}: `cargo build --release -p mayhap-module`", module.display())),
+    }
+}
+
 pub fn measure(make: Make, options: Options) -> Result<Findings, String> {
     let Options { small, large, .. } = options;
-    let mut ours = Side::of(Server::start(make, &super::server::our_module()?)?)?;
+    let mut ours = Side::start(make, &our_module()?)?;
     let mut competitor = match std::env::var_os("MAYHAP_REDISBLOOM") {
-        Some(module) => Some(Side::of(Server::start(make, module.as_ref())?)?),
+        Some(module) => Some(Side::start(make, module.as_ref())?),
         None => None,
     };
     for (key, keys, capacity) in

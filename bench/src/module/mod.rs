@@ -7,45 +7,42 @@
 mod load;
 mod measure;
 mod report;
-mod server;
 
 use crate::cpu_warmer::CpuWarmer;
 use crate::page;
-use server::Make;
+use clap::Args;
+use mayhap_testkit::Make;
 use std::path::Path;
 
 /// What to measure.
-#[derive(Clone, Copy)]
+#[derive(Args, Clone, Copy)]
 pub struct Options {
-    /// Keys of the filter that fits into the caches.
+    /// Seconds; only to see that everything runs
+    #[arg(long)]
+    pub quick: bool,
+    /// Keys of the filter that fits into the caches
+    #[arg(long, value_parser = crate::number, default_value = "1e6", default_value_if("quick", "true", "20000"))]
     pub small: u64,
-    /// Keys of the one that does not.
+    /// Keys of the one that does not
+    #[arg(long, value_parser = crate::number, default_value = "5e7", default_value_if("quick", "true", "1e5"))]
     pub large: u64,
     /// Commands in a round; of those with a hundred items, and of those sent one at a time, a
-    /// quarter.
+    /// quarter
+    #[arg(long, value_parser = crate::number, default_value = "4000", default_value_if("quick", "true", "160"))]
     pub commands: u64,
-    /// Rounds.
+    /// How often everything is measured
+    #[arg(long, value_parser = crate::number, default_value = "21", default_value_if("quick", "true", "3"))]
     pub rounds: u64,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { small: 1_000_000, large: 50_000_000, commands: 4_000, rounds: 21 }
-    }
-}
-
-impl Options {
-    /// To see that everything runs.
-    pub fn quick() -> Options {
-        Options { small: 20_000, large: 100_000, commands: 160, rounds: 3 }
-    }
-}
+/// Keys of the large filter in a run that is written to the page.
+const FULL: u64 = 50_000_000;
 
 /// Measure on every server there is, and write the section of the page unless it is a quick run.
 pub fn run(options: Options, docs: &Path) -> Result<(), String> {
     let _awake = CpuWarmer::keep();
     let makes: Vec<Make> =
-        [Make::Redis, Make::Valkey].into_iter().filter(|make| make.is_there()).collect();
+        [Make::Redis, Make::Valkey9].into_iter().filter(|make| make.program().is_some()).collect();
     if makes.is_empty() {
         return Err(
             "neither redis-server nor Valkey is here: `cargo xtask test` installs them".into()
@@ -53,11 +50,11 @@ pub fn run(options: Options, docs: &Path) -> Result<(), String> {
     }
     let mut text = report::head(options);
     for make in makes {
-        let part = report::told(&measure::measure(make, options)?);
+        let part = report::section(&measure::measure(make, options)?);
         println!("{part}");
         text += &part;
     }
-    if options.large >= Options::default().large {
+    if options.large >= FULL {
         page::write_part(docs, page::MODULE, &text)
             .map_err(|error| format!("writing the page: {error}"))?;
     }

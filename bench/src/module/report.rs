@@ -25,7 +25,7 @@ pub fn head(options: Options) -> String {
     )
 }
 
-pub fn told(findings: &Findings) -> String {
+pub fn section(findings: &Findings) -> String {
     let mut text = format!("\n### {:?} {}\n\n", findings.make, findings.version);
     let targets: Vec<Vec<String>> = targets(findings)
         .into_iter()

@@ -2,11 +2,12 @@
 
 use super::Store;
 use super::seed::Filter;
-use super::server::{Server, used_memory};
+use super::server::{connection, used_memory};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mayhap_foreign::kevburnsjr;
 use mayhap_redis::redis::{Connection, cmd, pipe};
+use mayhap_testkit::Server;
 
 const SLICES: usize = 5;
 const IDS: u64 = 1000;
@@ -27,7 +28,7 @@ pub struct Seed(Connection, Codec);
 
 impl Seed {
     pub fn new(server: &Server, db: u32, codec: Codec) -> Result<Seed, String> {
-        Ok(Seed(server.connection(db)?, codec))
+        Ok(Seed(connection(server, db)?, codec))
     }
 }
 
@@ -124,7 +125,7 @@ pub struct Sorted(Connection, Mode);
 
 impl Sorted {
     pub fn new(server: &Server, db: u32, way: Mode) -> Result<Sorted, String> {
-        Ok(Sorted(server.connection(db)?, way))
+        Ok(Sorted(connection(server, db)?, way))
     }
 }
 
@@ -177,7 +178,7 @@ pub struct Plain(Connection);
 
 impl Plain {
     pub fn new(server: &Server, db: u32) -> Result<Plain, String> {
-        Ok(Plain(server.connection(db)?))
+        Ok(Plain(connection(server, db)?))
     }
 }
 

@@ -11,22 +11,25 @@ mod stores;
 
 use crate::cpu_warmer::CpuWarmer;
 use crate::splitmix::splitmix as mix;
+use clap::Args;
 use std::path::Path;
 use std::time::Instant;
 
 /// The amount of work.
-#[derive(Clone, Copy, Debug)]
+#[derive(Args, Clone, Copy, Debug)]
 pub struct Options {
+    /// Owners of lists
+    #[arg(long, default_value = "1e5", value_parser = crate::number)]
     pub owners: u64,
+    /// Ids of each list
+    #[arg(long, default_value_t = 200)]
     pub ids: u64,
+    /// Ids of one lookup
+    #[arg(long, default_value_t = 1000)]
     pub candidates: u64,
+    /// Turns of each store
+    #[arg(long, default_value_t = 2000)]
     pub turns: u64,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { owners: 100_000, ids: 200, candidates: 1000, turns: 2000 }
-    }
 }
 
 /// A store of lists.
@@ -72,7 +75,7 @@ pub fn id(owner: u64, n: u64) -> String {
 
 pub fn run(options: Options, docs: &Path) -> Result<(), String> {
     let _awake = CpuWarmer::keep();
-    let server = server::Server::start()?;
+    let server = server::start()?;
     let dir = tempfile::tempdir().map_err(|error| format!("no folder to write in: {error}"))?;
     let mut rows = vec![];
     let mut stores: Vec<Box<dyn Store>> = vec![

@@ -1,12 +1,13 @@
 //! The section of seen lists: tables, targets, and the cost per owner at other sizes.
 
-use super::server::{Server, used_memory};
+use super::server::{connection, used_memory};
 use super::{Options, PAGE, Row, Store, competitors, id, stores};
 use crate::comparison::{median, ratio};
 use crate::page::{self, table};
 use crate::report::{amount, targets_table};
 use crate::targets::Target;
 use mayhap_seen::{List, Operation, Policy, encode, hash_ids};
+use mayhap_testkit::Server;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -26,7 +27,7 @@ pub fn sizes(server: &Server) -> Result<Vec<Size>, String> {
     let mut sizes = vec![];
     for (at, ids) in [1, 20, 100, 1000, 5000].into_iter().enumerate() {
         let db = 6 + at as u32;
-        let mut memory = server.connection(db)?;
+        let mut memory = connection(server, db)?;
         let mut of = |mut store: Box<dyn Store>, name: &str| {
             let before = used_memory(&mut memory);
             for first in (0..ids).step_by(PAGE) {

@@ -1,11 +1,12 @@
 //! Mayhap's stores: embedded, and both layouts on Redis.
 
 use super::Store;
-use super::server::{Server, used_memory};
+use super::server::{connection, used_memory};
 use mayhap_redis::redis::Connection;
 use mayhap_seen::embedded::{Durability, Embedded, Options};
 use mayhap_seen::redis::Redis;
 use mayhap_seen::{Backend, Seen};
+use mayhap_testkit::Server;
 use std::path::Path;
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ impl Ours {
     ) -> Result<Ours, String> {
         let backend = Redis::open(&format!("{}?layout={layout}", server.url(db)));
         let backend: Box<dyn Backend> = Box::new(backend.map_err(|error| error.to_string())?);
-        Ok(Ours { name, seen: Seen::new(backend), server: Some(server.connection(db)?) })
+        Ok(Ours { name, seen: Seen::new(backend), server: Some(connection(server, db)?) })
     }
 }
 

@@ -1,23 +1,12 @@
 //! `mayhap redis` against real servers, as a user would run it.
 
-// Each uses what it needs of them.
-#[allow(dead_code)]
-#[path = "../../mayhap-module/tests/servers/nodes.rs"]
-mod nodes;
-#[allow(dead_code)]
-#[path = "../../mayhap-module/tests/servers/resp.rs"]
-mod resp;
-#[allow(dead_code)]
-#[path = "../../mayhap-module/tests/servers/server.rs"]
-mod server;
-
 #[path = "redis/gate.rs"]
 mod gate;
 #[path = "redis/loads.rs"]
 mod loads;
 
 use assert_cmd::Command;
-use server::{Make, Server, makes};
+use mayhap_testkit::{Make, Server, makes, nodes};
 use std::fs;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! `mayhap seen`, as it is typed: a file as the store, and a server where there is one.
 
 use assert_cmd::Command;
-use std::net::TcpListener;
+use mayhap_testkit::{Client, Make, Server, Value};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -409,34 +409,13 @@ fn failing_open_is_said_once_and_passwords_never() {
     assert!(file.contains("no replicas") && file.contains("hint: "), "{file}");
 }
 
-struct Server(Child);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        _ = self.0.kill();
-        _ = self.0.wait();
-    }
-}
-
 #[test]
 fn a_server_is_a_store_in_both_layouts() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let child = std::process::Command::new("redis-server")
-        .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn();
-    let Ok(child) = child else {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "no redis-server, and CI=true");
-        eprintln!("skipped: no redis-server here (apt-get install redis-server)");
+    if Make::Redis.program_or_skip().is_none() {
         return;
-    };
-    let _server = Server(child);
-    let patience = Instant::now() + Duration::from_secs(20);
-    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(Instant::now() < patience, "redis-server does not answer");
-        std::thread::sleep(Duration::from_millis(20));
     }
+    let server = Server::launch(Make::Redis, &[]).unwrap();
+    let port = server.port;
     the_whole_round(&format!("redis://127.0.0.1:{port}/0?prefix=c:"), true);
     the_whole_round(&format!("redis://127.0.0.1:{port}/0?prefix=l:&layout=list"), false);
     the_policy_stays(&format!("redis://127.0.0.1:{port}/1?prefix=c:"));
@@ -447,18 +426,11 @@ fn a_server_is_a_store_in_both_layouts() {
 fn what_cannot_be_read_is_told(port: u16) {
     let store = format!("redis://127.0.0.1:{port}/2");
     says(&store, &["mark", "user-1", "a"], 0, "1\n");
-    let redis = |words: &[&str]| {
-        use std::io::{Read, Write};
-        let mut line = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
-        write!(line, "SELECT 2\r\n*{}\r\n", words.len()).unwrap();
-        for word in words {
-            write!(line, "${}\r\n{word}\r\n", word.len()).unwrap();
-        }
-        line.write_all(b"QUIT\r\n").unwrap();
-        line.read_to_end(&mut vec![]).unwrap();
-    };
-    redis(&["EVAL", "redis.call('SET', 'user-2', '\\183\\1\\5nonsense')", "0"]);
-    redis(&["SET", "another", "program"]);
+    let mut redis = Client::connect(port).unwrap();
+    assert_eq!(redis.say("SELECT 2"), Value::ok());
+    let nonsense: [&[u8]; 3] = [b"SET", b"user-2", b"\xb7\x01\x05nonsense"];
+    assert_eq!(redis.call(&nonsense), Value::ok());
+    assert_eq!(redis.say("SET another program"), Value::ok());
     let export = seen(&store, &["export"]).output().unwrap();
     let said = String::from_utf8_lossy(&export.stderr);
     assert_eq!(export.status.code(), Some(2), "{said}");

@@ -284,8 +284,8 @@ pub fn with_shape(
     m: u64,
     probes: u32,
     encoding: FileEncoding,
-    wish: (u64, f64),
+    check_target: (u64, f64),
 ) -> Result<FlatFilter<BitsAndBlooms>, ForeignError> {
     let frame = BitsAndBlooms::new(encoding, m.max(1), m.max(1))?;
-    FlatFilter::empty(frame, frame.bytes(), probes, wish)
+    FlatFilter::empty(frame, frame.bytes(), probes, check_target)
 }

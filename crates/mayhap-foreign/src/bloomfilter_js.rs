@@ -368,9 +368,9 @@ pub fn with_shape(
     generation: Generation,
     bits: u64,
     probes: u32,
-    wish: (u64, f64),
+    check_target: (u64, f64),
 ) -> Result<FlatFilter<Generation>, ForeignError> {
-    FlatFilter::empty(generation, bits.max(1).div_ceil(32).saturating_mul(4), probes, wish)
+    FlatFilter::empty(generation, bits.max(1).div_ceil(32).saturating_mul(4), probes, check_target)
 }
 
 /// An empty filter for so many keys at a rate. The package leaves sizes to the caller; these are the

@@ -228,7 +228,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<ParsedLayout<Dcso>, ForeignError> {
 }
 
 /// No byte of deflate stands for more than this many.
-const MOST_INFLATED: u64 = 1032;
+const MAX_INFLATION: u64 = 1032;
 
 fn read_gzip(bytes: &[u8]) -> Result<ParsedLayout<Dcso>, ForeignError> {
     let bad = |error| ForeignError::field("gzip", error, "a whole DCSO filter");
@@ -236,7 +236,7 @@ fn read_gzip(bytes: &[u8]) -> Result<ParsedLayout<Dcso>, ForeignError> {
     let mut head = [0; HEAD];
     inflated.read_exact(&mut head).map_err(bad)?;
     let (frame, probes, target) = read_head(&mut Reader::new(&head), true)?;
-    let (need, have) = (frame.bytes(), (bytes.len() as u64).saturating_mul(MOST_INFLATED));
+    let (need, have) = (frame.bytes(), (bytes.len() as u64).saturating_mul(MAX_INFLATION));
     if need > have {
         return Err(ForeignError::Truncated { field: "words", need, have });
     }

@@ -123,7 +123,7 @@ pub(crate) fn write_element(
 pub struct List {
     elements: Vec<Element>,
     /// The keys and the rate an element is made for; 0 where nobody said.
-    wish: (u64, f64),
+    check_target: (u64, f64),
     /// Whether the last line has an end.
     ends: bool,
 }
@@ -134,19 +134,19 @@ impl List {
         let ends = text.ends_with(b"\n");
         let lines = text.strip_suffix(b"\n").unwrap_or(text).split(|byte| *byte == b'\n');
         let elements = lines.map(|line| Element::read(line, probes)).collect::<Result<_, _>>()?;
-        Ok(List { elements, wish: (0, 0.0), ends })
+        Ok(List { elements, check_target: (0, 0.0), ends })
     }
 
     /// A list of one empty element; each is made for so many keys at a rate.
     pub fn create(keys: u64, fpr: f64) -> Result<List, ForeignError> {
         let filter = kevburnsjr::create(keys, fpr)?;
         let elements = vec![Element { keys: 0, filter }];
-        Ok(List { elements, wish: (keys.max(1), fpr), ends: true })
+        Ok(List { elements, check_target: (keys.max(1), fpr), ends: true })
     }
 
     /// Say how many keys an element is for. Without it a list does not grow.
     pub fn with_target(self, keys: u64, fpr: f64) -> List {
-        List { wish: (keys, fpr), ..self }
+        List { check_target: (keys, fpr), ..self }
     }
 
     /// The elements, newest first.
@@ -166,14 +166,15 @@ impl List {
     /// certainly new *there*; what older elements hold is inserted again, as in the Go programs, so that
     /// it outlives them.
     pub fn insert(&mut self, key: &[u8]) -> Result<bool, ForeignError> {
-        let full = |element: &Element| self.wish.0 > 0 && element.keys >= self.wish.0;
+        let full =
+            |element: &Element| self.check_target.0 > 0 && element.keys >= self.check_target.0;
         if let Some(newest) = self.elements.first().filter(|element| full(element)) {
             if newest.filter.contains(key) {
                 return Ok(false);
             }
             let bytes = newest.filter.as_bytes().len() as u64;
             let probes = newest.filter.shape().probes;
-            let filter = FlatFilter::empty(Kevburnsjr::Raw, bytes, probes, self.wish)?;
+            let filter = FlatFilter::empty(Kevburnsjr::Raw, bytes, probes, self.check_target)?;
             self.elements.insert(0, Element { keys: 0, filter });
         }
         Ok(self.elements.first_mut().is_some_and(|newest| newest.insert(key)))
@@ -203,7 +204,7 @@ impl List {
     /// Put together what [`Foreign::parts`] took apart.
     pub(crate) fn from_parts(
         arrays: &[StoredArray],
-        wish: (u64, f64),
+        check_target: (u64, f64),
     ) -> Result<List, ForeignError> {
         let element = |array: &StoredArray| {
             let param = |i: usize| array.params.get(i).copied().unwrap_or(0);
@@ -212,7 +213,7 @@ impl List {
             Ok(Element { keys, filter })
         };
         let elements = arrays.iter().map(element).collect::<Result<Vec<_>, ForeignError>>()?;
-        Ok(List { elements, wish, ends: true })
+        Ok(List { elements, check_target, ends: true })
     }
 }
 
@@ -233,8 +234,8 @@ impl Foreign for List {
             format: Format::NumBase64,
             scheme: ids::KEVBURNSJR,
             details: vec![("elements", self.elements.len().to_string())],
-            capacity: self.wish.0.saturating_mul(self.elements.len() as u64),
-            fpr: self.wish.1,
+            capacity: self.check_target.0.saturating_mul(self.elements.len() as u64),
+            fpr: self.check_target.1,
             keys: Some(
                 self.elements.iter().map(|element| element.keys).fold(0, u64::saturating_add),
             ),
@@ -301,8 +302,8 @@ impl Foreign for List {
             format: Format::NumBase64,
             scheme: ids::KEVBURNSJR,
             data: Vec::new(),
-            capacity: self.wish.0,
-            fpr: self.wish.1,
+            capacity: self.check_target.0,
+            fpr: self.check_target.1,
             keys: self.elements.iter().map(|element| element.keys).sum::<u64>().min(1 << 56),
             arrays: arrays.collect(),
         }

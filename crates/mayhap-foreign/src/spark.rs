@@ -245,8 +245,8 @@ pub fn with_bits(
     bits: u64,
     probes: u32,
     version: Spark,
-    wish: (u64, f64),
+    check_target: (u64, f64),
 ) -> Result<FlatFilter<Spark>, ForeignError> {
     let words = limits::i32_of("number of words", bits.div_ceil(64).max(1))?;
-    FlatFilter::empty(version, words as u64 * 8, probes, wish)
+    FlatFilter::empty(version, words as u64 * 8, probes, check_target)
 }

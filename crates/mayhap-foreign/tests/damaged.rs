@@ -5,7 +5,7 @@ mod damage;
 
 use damage::{Change, damage};
 use mayhap_foreign::parquet::{self, File};
-use mayhap_foreign::redisbloom::{Chain, Incoming, dump};
+use mayhap_foreign::redisbloom::{Chain, ChunkLoader, dump};
 use mayhap_foreign::rocksdb::{self, Filter};
 use mayhap_foreign::valkey_bloom;
 use proptest::collection::vec;
@@ -55,7 +55,7 @@ fn read_as_all(bytes: &[u8]) {
     if let Ok(chain) = Chain::load_header(bytes, 1 << 20) {
         assert_eq!(chain.header().encode(), bytes);
     }
-    if let Ok(incoming) = Incoming::begin(bytes, 1 << 20) {
+    if let Ok(incoming) = ChunkLoader::begin(bytes, 1 << 20) {
         assert_eq!(incoming.progress().0, 0);
     }
     if let Ok((chain, options)) = dump::decode_with_options(bytes) {

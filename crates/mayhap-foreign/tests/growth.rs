@@ -6,7 +6,7 @@ use mayhap_foreign::valkey_bloom::{self, Seed};
 
 /// What a chain of a few hundred bytes may become by a few keys: the largest growth that there is
 /// makes 80 keys a few million.
-const MOST_BITS: u64 = 8 * (64 << 20);
+const MAX_BITS: u64 = 8 * (64 << 20);
 
 fn keys() -> Vec<String> {
     (0..300).map(|i| format!("another {i}")).collect()
@@ -52,7 +52,7 @@ fn redisbloom_chains_grow_by_what_is_there() {
             let hashes: Vec<_> = keys.iter().map(|key| chain.hash(key)).collect();
             _ = chain.insert_batch(&hashes); // an error is fine
             let (bits, header) = (chain.bits(), chain.header());
-            assert!(bits < MOST_BITS, "{bits} bits, {header:?}");
+            assert!(bits < MAX_BITS, "{bits} bits, {header:?}");
             // What it wrote is what it reads.
             assert!(bits > 1 << 20 || Chain::decode(&chain.encode()).is_ok(), "{header:?}");
         }
@@ -73,7 +73,7 @@ fn valkey_bloom_chains_grow_by_what_is_there() {
             taken += 1;
             let hashes: Vec<_> = keys.iter().map(|key| chain.hash(key)).collect();
             _ = chain.insert_batch(&hashes);
-            assert!(chain.bits() < MOST_BITS, "{} bits, {:?}", chain.bits(), chain.rule());
+            assert!(chain.bits() < MAX_BITS, "{} bits, {:?}", chain.bits(), chain.rule());
         }
     }
     assert!(taken > 1000, "{taken}");

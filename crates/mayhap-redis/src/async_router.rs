@@ -109,7 +109,7 @@ impl AsyncRouter {
             match step {
                 Step::Done(replies) => return Ok(replies),
                 Step::Failed(error) => return Err(error),
-                Step::Again(pause) => tokio::time::sleep(pause).await,
+                Step::Again(backoff) => tokio::time::sleep(backoff).await,
             }
         }
     }
@@ -117,7 +117,7 @@ impl AsyncRouter {
 
 /// How far the requests for one node got.
 enum Sent {
-    Heard(Vec<Value>),
+    Received(Vec<Value>),
     Unsent(LinkError),
     Lost(LinkError),
 }
@@ -137,7 +137,7 @@ impl Inner {
         };
         for (requests, sent) in node_requests.iter().zip(sent) {
             match sent {
-                Sent::Heard(values) => batch.received(requests, values),
+                Sent::Received(values) => batch.received(requests, values),
                 Sent::Unsent(error) => batch.unsent(error, self.known.is_reached()),
                 Sent::Lost(error) => batch.lost(error, self.known.is_reached()),
             }
@@ -160,7 +160,7 @@ impl Inner {
             let replies = requests.replies();
             let sending = connection.connection.send_packed_commands(pipe, 0, replies);
             return match self.timely(node, until, sending).await {
-                Ok(values) => Sent::Heard(values),
+                Ok(values) => Sent::Received(values),
                 Err(error) => {
                     self.without(node, &cell);
                     Sent::Lost(error)
@@ -183,7 +183,7 @@ impl Inner {
                 if kept.len() < KEPT {
                     kept.push(connection);
                 }
-                Sent::Heard(values)
+                Sent::Received(values)
             }
             Err(error) => Sent::Lost(error),
         }

@@ -92,7 +92,7 @@ impl Descriptor {
 
     /// Encode it.
     pub fn encode(&self) -> Vec<u8> {
-        let outline = layout_of_shards(self.spec, self.shards, self.shard_capacity);
+        let layout = layout_of_shards(self.spec, self.shards, self.shard_capacity);
         let mut file = Vec::new();
         // Writing to a vector cannot fail, and the layout is within its limits.
         let metadata = self.metadata.clone();
@@ -101,7 +101,7 @@ impl Descriptor {
             Some((name, value)) => metadata.with(name, value).unwrap_or_default(),
             None => metadata,
         };
-        _ = write(&mut file, &outline, &metadata);
+        _ = write(&mut file, &layout, &metadata);
         let head = DumpHead::of_file(file.len() as u64, self.spec.scheme().secret());
         [head.encode(), file].concat()
     }

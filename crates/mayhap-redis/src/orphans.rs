@@ -229,7 +229,7 @@ impl Filters {
         Ok(Some(Owner { held, claim: claimed(self, name)? }))
     }
 
-    fn facts(&self, keys: &[(Vec<u8>, Named)]) -> Result<Vec<Facts>, FilterError> {
+    fn facts(&self, keys: &[(Vec<u8>, Named)]) -> Result<Vec<LoadFacts>, FilterError> {
         let mut requests = Vec::with_capacity(4 * keys.len());
         for (key, _) in keys {
             let slot = slot_of(key);
@@ -240,7 +240,7 @@ impl Filters {
             requests.push(Request::at(slot, self.command("SCANDUMP", key).arg(0)));
         }
         let replies = self.router.send(&requests, self.reading())?;
-        Ok(replies.chunks(4).map(Facts::of).collect())
+        Ok(replies.chunks(4).map(LoadFacts::of).collect())
     }
 }
 
@@ -255,7 +255,7 @@ fn shard_of(head: &Reply) -> Option<ShardId> {
 
 /// What servers say about a key.
 #[derive(Default)]
-struct Facts {
+struct LoadFacts {
     is_filter: bool,
     /// Nobody has asked for it for so long.
     idle: Option<Duration>,
@@ -264,15 +264,15 @@ struct Facts {
     shard: Option<ShardId>,
 }
 
-impl Facts {
-    fn of(replies: &[Reply]) -> Facts {
-        let [kind, idle, ttl, head] = replies else { return Facts::default() };
+impl LoadFacts {
+    fn of(replies: &[Reply]) -> LoadFacts {
+        let [kind, idle, ttl, head] = replies else { return LoadFacts::default() };
         let kind = kind.as_ref().map(text).unwrap_or_default();
         let seconds = |reply: &Reply| match reply {
             Ok(Value::Int(seconds)) => u64::try_from(*seconds).ok(),
             _ => None,
         };
-        Facts {
+        LoadFacts {
             is_filter: ["mayhap-bf", "MBbloom--", "bloomfltr"].contains(&kind.as_str()),
             idle: seconds(idle).map(Duration::from_secs),
             left_s: seconds(ttl),

@@ -101,7 +101,7 @@ impl Router {
             match step {
                 Step::Done(replies) => return Ok(replies),
                 Step::Failed(error) => return Err(error),
-                Step::Again(pause) => std::thread::sleep(pause),
+                Step::Again(backoff) => std::thread::sleep(backoff),
             }
         }
     }

@@ -1,25 +1,12 @@
 //! The slot of a key, and names of keys in a given slot.
 
+use crc::{CRC_16_XMODEM, Crc};
 use mayhap::sizing::MAX_SHARDS;
 
 /// The slots of a cluster.
 pub const SLOTS: u16 = 16384;
 
-/// CRC-16/XMODEM, a byte at a time.
-const TABLE: [u16; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let (mut crc, mut bit) = ((byte as u16) << 8, 0);
-        while bit < 8 {
-            crc = if crc & 0x8000 == 0 { crc << 1 } else { crc << 1 ^ 0x1021 };
-            bit += 1;
-        }
-        table[byte] = crc;
-        byte += 1;
-    }
-    table
-};
+const CRC16: Crc<u16> = Crc::<u16>::new(&CRC_16_XMODEM);
 
 /// The slot of a key: of its hash tag, if it has one, or of the whole key.
 ///
@@ -33,8 +20,7 @@ pub fn slot_of(key: &[u8]) -> u16 {
 }
 
 fn slot_of_tag(tag: &[u8]) -> u16 {
-    let step = |crc: u16, byte: &u8| crc << 8 ^ TABLE[usize::from((crc >> 8) as u8 ^ byte)];
-    tag.iter().fold(0, step) % SLOTS
+    CRC16.checksum(tag) % SLOTS
 }
 
 /// The hash tag: between the first brace and the next closing one.

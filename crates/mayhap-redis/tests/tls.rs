@@ -5,19 +5,11 @@
 
 use mayhap_redis::redis::{Value, cmd};
 use mayhap_redis::{Address, LinkError, Request, Router};
-use std::net::TcpListener;
+use mayhap_testkit::{Make, Server, eventually, free_port};
+use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
-
-struct Server(Child);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        _ = self.0.kill();
-        _ = self.0.wait();
-    }
-}
+use std::process::{Command, Output};
+use std::time::Duration;
 
 fn openssl(dir: &Path, args: &str) {
     let output = Command::new("openssl").args(args.split(' ')).current_dir(dir).output();
@@ -38,23 +30,18 @@ fn certificates(dir: &Path) {
 
 /// `None` if there is no server, or none with TLS.
 fn start(dir: &Path, asks_clients: &str) -> Option<(Server, u16)> {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let child = Command::new("redis-server")
-        .args(["--port", "0", "--tls-port", &port.to_string(), "--bind", "127.0.0.1"])
-        .args(["--save", "", "--tls-auth-clients", asks_clients, "--tls-ca-cert-file", "ca.pem"])
-        .args(["--tls-cert-file", "server.pem", "--tls-key-file", "server.key"])
-        .current_dir(dir)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn();
-    let mut server = Server(child.ok()?);
-    let patience = Instant::now() + Duration::from_secs(20);
-    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-        if server.0.try_wait().unwrap().is_some() {
-            return None; // built without TLS
-        }
-        assert!(Instant::now() < patience, "redis-server does not answer");
-        std::thread::sleep(Duration::from_millis(20));
+    let (port, file) = (free_port(), |name: &str| dir.join(name).display().to_string());
+    let mut args = ["--port", "0", "--tls-port"].map(str::to_owned).to_vec();
+    args.extend([port.to_string(), "--tls-auth-clients".to_owned(), asks_clients.to_owned()]);
+    args.extend(["--tls-ca-cert-file".to_owned(), file("ca.pem")]);
+    args.extend(["--tls-cert-file".to_owned(), file("server.pem")]);
+    args.extend(["--tls-key-file".to_owned(), file("server.key")]);
+    let mut server = Server::spawn(Make::Redis, &args).ok()?;
+    // One that is built without TLS ends.
+    let listens = || TcpStream::connect(("127.0.0.1", port)).is_ok();
+    eventually("a server behind TLS", || listens() || !server.is_alive());
+    if !server.is_alive() {
+        return None;
     }
     Some((server, port))
 }
@@ -154,17 +141,8 @@ fn what_is_wrong_with_certificates_and_schemes_is_no_outage() {
     assert!(said.contains("cert=FILE"), "{said}");
     asked(&shown(other.path())).unwrap();
     // And one without TLS.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let plain = Command::new("redis-server")
-        .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
-        .stdout(Stdio::null())
-        .spawn();
-    let _plain = Server(plain.unwrap());
-    let patience = Instant::now() + Duration::from_secs(20);
-    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(Instant::now() < patience, "redis-server does not answer");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let plain = Server::launch(Make::Redis, &[]).unwrap();
+    let port = plain.port;
     let said = asked(&format!("rediss://localhost:{port}?cacert={ours}")).unwrap().to_string();
     assert!(said.contains("does not speak it"), "{said}");
 }

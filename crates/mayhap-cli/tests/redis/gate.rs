@@ -34,7 +34,7 @@ impl Gate {
 
     /// Wait until it is shut.
     pub fn until_shut(&self) {
-        super::server::eventually("bytes", || {
+        mayhap_testkit::eventually("bytes", || {
             self.passed.load(Relaxed) >= self.limit.load(Relaxed)
         });
     }

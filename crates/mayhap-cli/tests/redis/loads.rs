@@ -1,8 +1,8 @@
 //! Loads that are killed, interrupted or crossed by others, and shards that are not what they were.
 
 use super::gate::Gate;
-use super::server::{Server, eventually};
-use super::{done, folder, make, nodes, run, run_with, wrong};
+use super::{done, folder, make, run, run_with, wrong};
+use mayhap_testkit::{Server, eventually, nodes};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

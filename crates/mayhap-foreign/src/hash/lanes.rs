@@ -9,7 +9,7 @@ use super::{le32, le64};
 use mayhap::simd::{Vectorize, vectorize};
 
 /// Words of a key that are laid in rows, at most. Groups with a longer key are hashed one by one.
-const MOST_WORDS: usize = 64;
+const MAX_WORDS: usize = 64;
 
 /// What a hash takes of a key at a time.
 pub(crate) trait Word: Copy + Default + Eq {
@@ -68,7 +68,7 @@ impl Word for u64 {
 #[derive(Debug)]
 pub(crate) struct KeyLanes<W, const N: usize> {
     /// One more than words, for a rest behind the last.
-    rows: [[W; N]; MOST_WORDS + 1],
+    rows: [[W; N]; MAX_WORDS + 1],
     /// Bytes of each key, of the shortest and of the longest.
     bytes: [usize; N],
     least: usize,
@@ -77,7 +77,7 @@ pub(crate) struct KeyLanes<W, const N: usize> {
 
 impl<W: Word, const N: usize> KeyLanes<W, N> {
     fn new() -> Self {
-        let rows = [[W::default(); N]; MOST_WORDS + 1];
+        let rows = [[W::default(); N]; MAX_WORDS + 1];
         KeyLanes { rows, bytes: [0; N], least: 0, most: 0 }
     }
 

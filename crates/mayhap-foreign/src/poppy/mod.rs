@@ -87,12 +87,12 @@ pub struct Poppy<B = AlignedBuf> {
 }
 
 /// Where the bits of a file are.
-struct Places {
+struct ProbePositions {
     cache: Range<usize>,
     buckets: Range<usize>,
 }
 
-fn read(bytes: &[u8]) -> Result<(Head, Places), ForeignError> {
+fn read(bytes: &[u8]) -> Result<(Head, ProbePositions), ForeignError> {
     let mut r = Reader::new(bytes);
     let version = r.u8("version")?;
     if version != 2 {
@@ -120,7 +120,7 @@ fn read(bytes: &[u8]) -> Result<(Head, Places), ForeignError> {
     let buckets = r.skip("buckets", count.saturating_mul(BUCKET_BYTES))?;
     let appended = r.rest().to_vec();
     let head = Head { optimisation, capacity, fpr, probes, keys, appended };
-    Ok((head, Places { cache, buckets }))
+    Ok((head, ProbePositions { cache, buckets }))
 }
 
 /// Whether bytes are such a file, told without reading its bits.

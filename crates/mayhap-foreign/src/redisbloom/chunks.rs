@@ -115,11 +115,11 @@ impl Chain {
 /// A chain that is being read chunk by chunk, all of it, in order.
 ///
 /// ```
-/// use mayhap_foreign::redisbloom::{Chain, Incoming, Scaling};
+/// use mayhap_foreign::redisbloom::{Chain, ChunkLoader, Scaling};
 /// let mut there = Chain::reserve(1_000, 0.01, Scaling::By(2))?;
 /// there.insert("ada")?;
 /// let mut chunks = there.chunks(); // stands for BF.SCANDUMP seen 0, then the iterator got
-/// let mut incoming = Incoming::begin(&chunks.next().unwrap().bytes, 1 << 30)?;
+/// let mut incoming = ChunkLoader::begin(&chunks.next().unwrap().bytes, 1 << 30)?;
 /// for chunk in chunks {
 ///     incoming.push(chunk.iterator, &chunk.bytes)?;
 /// }
@@ -127,19 +127,19 @@ impl Chain {
 /// # Ok::<(), mayhap_foreign::ForeignError>(())
 /// ```
 #[derive(Debug)]
-pub struct Incoming {
+pub struct ChunkLoader {
     chain: Chain,
     /// Bytes of data that came.
     have: u64,
     need: u64,
 }
 
-impl Incoming {
+impl ChunkLoader {
     /// From the header chunk; the chain may take `max_bytes` bytes.
-    pub fn begin(header: &[u8], max_bytes: u64) -> Result<Incoming, ForeignError> {
+    pub fn begin(header: &[u8], max_bytes: u64) -> Result<ChunkLoader, ForeignError> {
         let chain = Chain::load_header(header, max_bytes)?;
         let need = chain.header().data_bytes()?;
-        Ok(Incoming { chain, have: 0, need })
+        Ok(ChunkLoader { chain, have: 0, need })
     }
 
     /// The next chunk of data and the iterator that came with it.
@@ -161,7 +161,7 @@ impl Incoming {
 
     /// The chain, if all of it has come.
     pub fn finish(self) -> Result<Chain, ForeignError> {
-        let Incoming { chain, have, need } = self;
+        let ChunkLoader { chain, have, need } = self;
         if have < need {
             return Err(ForeignError::Truncated { field: "bits", need, have });
         }

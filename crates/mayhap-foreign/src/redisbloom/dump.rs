@@ -19,9 +19,9 @@
 //! # Ok::<(), mayhap_foreign::ForeignError>(())
 //! ```
 
-use super::crc64::crc64;
 use super::{Chain, Header, Layout, LinkInfo, lzf};
 use crate::{ForeignError, Reader};
+use crc::{CRC_64_REDIS, Crc, Digest, Table};
 use mayhap::mem::AlignedBuf;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -34,6 +34,8 @@ const MODULE_ID: u64 = 0x3016_e5a2_89be_f804 >> 10;
 const ENCODING: u64 = 4;
 /// RDB version and checksum.
 const FOOTER_BYTES: usize = 10;
+/// What Redis ends its dumps with. Sixteen tables: payloads are large.
+static CRC64: Crc<u64, Table<16>> = Crc::<u64, Table<16>>::new(&CRC_64_REDIS);
 /// Strings up to this long are never compressed.
 const SHORT: usize = 20;
 
@@ -157,7 +159,7 @@ fn unsealed(payload: &[u8]) -> Result<&[u8], ForeignError> {
         return Err(ForeignError::Truncated { field: "checksum", need, have });
     };
     let (sealed, crc) = payload.split_at(payload.len() - 8);
-    if crc64(0, sealed).to_le_bytes() != *crc {
+    if CRC64.checksum(sealed).to_le_bytes() != *crc {
         let need = "that of the bytes before it; copy the payload again, as bytes";
         return Err(ForeignError::field("checksum", "another", need));
     }
@@ -169,7 +171,10 @@ pub fn footer(value: &[u8], rdb_version: u16) -> [u8; FOOTER_BYTES] {
     let mut footer = [0; FOOTER_BYTES];
     let (version, crc) = footer.split_at_mut(2);
     version.copy_from_slice(&rdb_version.to_le_bytes());
-    crc.copy_from_slice(&crc64(crc64(0, value), version).to_le_bytes());
+    let mut digest = CRC64.digest();
+    digest.update(value);
+    digest.update(version);
+    crc.copy_from_slice(&digest.finalize().to_le_bytes());
     footer
 }
 
@@ -260,7 +265,7 @@ pub fn write<B: AsRef<[u8]>>(
     options: Options,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let mut out = ChecksumWriter { out, crc: 0 };
+    let mut out = ChecksumWriter { out, crc: CRC64.digest() };
     out.write_all(&[MODULE_2])?;
     // Redis spells ids at full length, and so do these first bytes.
     out.write_all(&[0x81])?;
@@ -282,19 +287,19 @@ pub fn write<B: AsRef<[u8]>>(
     }
     out.length(tag::END)?;
     out.write_all(&options.rdb_version.to_le_bytes())?;
-    let crc = out.crc;
+    let crc = out.crc.finalize();
     out.out.write_all(&crc.to_le_bytes())
 }
 
 /// Bytes on their way out, summed up.
 struct ChecksumWriter<W> {
     out: W,
-    crc: u64,
+    crc: Digest<'static, u64, Table<16>>,
 }
 
 impl<W: Write> ChecksumWriter<W> {
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.crc = crc64(self.crc, bytes);
+        self.crc.update(bytes);
         self.out.write_all(bytes)
     }
 

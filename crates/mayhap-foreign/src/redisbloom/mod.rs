@@ -15,7 +15,6 @@
 //! RedisBloom hashes by Murmur without a secret, so whoever chooses keys can choose bad ones.
 
 mod chunks;
-mod crc64;
 pub mod dump;
 mod foreign;
 mod header;
@@ -23,7 +22,7 @@ mod link;
 mod lzf;
 mod scheme;
 
-pub use chunks::{Chunk, Incoming, MAX_CHUNK_BYTES};
+pub use chunks::{Chunk, ChunkLoader, MAX_CHUNK_BYTES};
 pub(crate) use foreign::FAMILY;
 pub use header::{Header, Layout};
 pub use link::LinkInfo;

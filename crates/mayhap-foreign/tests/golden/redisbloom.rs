@@ -1,6 +1,6 @@
 use crate::vectors::{Case, cases, hex, read};
 use mayhap_foreign::ForeignError;
-use mayhap_foreign::redisbloom::{Chain, Incoming, Layout, Scaling, dump};
+use mayhap_foreign::redisbloom::{Chain, ChunkLoader, Layout, Scaling, dump};
 use serde_json::Value;
 
 fn dump_of(case: &Case) -> Vec<u8> {
@@ -60,7 +60,7 @@ fn chunks_are_those_of_the_server() {
 
         // Small chunks, put together again.
         let mut chunks = chain.chunks_of(100);
-        let mut incoming = Incoming::begin(&chunks.next().unwrap().bytes, 1 << 20).unwrap();
+        let mut incoming = ChunkLoader::begin(&chunks.next().unwrap().bytes, 1 << 20).unwrap();
         for chunk in chunks {
             assert!(chunk.bytes.len() <= 100);
             incoming.push(chunk.iterator, &chunk.bytes).unwrap();
@@ -200,7 +200,7 @@ fn chunks_out_of_place_are_refused() {
     loaded.load_chunk(total + 1, &[0xff]).unwrap(); // the last of all
     assert!(loaded.fill() > 0.0);
 
-    let mut incoming = Incoming::begin(&header, 1 << 20).unwrap();
+    let mut incoming = ChunkLoader::begin(&header, 1 << 20).unwrap();
     assert!(incoming.push(1385, &[0; 100]).is_err());
     incoming.push(1385, &[0; 1384]).unwrap();
     assert_eq!(incoming.progress(), (1384, total));

@@ -1,7 +1,6 @@
 //! Who may do what: ACL rules about keys, and replicas.
 
-use super::resp::{Client, Value};
-use super::server::{Make, Server, eventually, makes};
+use mayhap_testkit::{Client, Make, Server, Value, eventually, makes};
 
 fn user(server: &Server, rules: &str) -> Client {
     let mut admin = server.client();

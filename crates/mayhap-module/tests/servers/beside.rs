@@ -1,7 +1,6 @@
 //! Beside another module that has `BF.*` and RedisBloom's type, as Redis 8 brings one along.
 
-use super::resp::Value;
-use super::server::{Server, makes, module};
+use mayhap_testkit::{Server, Value, makes, module};
 
 /// A second module: our own under another name, which the server treats like any other.
 fn other(server: &Server) -> String {

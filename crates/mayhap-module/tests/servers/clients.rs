@@ -1,6 +1,6 @@
 //! Other people's clients, unmodified.
 
-use super::server::{Server, environment, makes, root};
+use mayhap_testkit::{Server, environment, makes, root};
 use std::process::Command;
 
 fn strict() -> bool {

@@ -1,9 +1,8 @@
 //! Three primaries, three replicas: a failover and a slot migration under load. What was
 //! acknowledged by a replica (`WAIT 1`) is found afterwards.
 
-use super::nodes::{SLOTS, fail_over, move_slot, start};
-use super::resp::{Client, Value};
-use super::server::{Server, eventually, makes};
+use mayhap_testkit::nodes::{SLOTS, fail_over, move_slot, start};
+use mayhap_testkit::{Client, Server, Value, eventually, makes};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};

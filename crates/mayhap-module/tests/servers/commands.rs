@@ -1,8 +1,7 @@
 //! Every command, its replies and its errors, on every server, in both protocols.
 
-use super::resp::{Client, Value};
-use super::server::{Make, Server, makes};
 use mayhap_module::table::COMMANDS;
+use mayhap_testkit::{Client, Make, Server, Value, makes};
 
 fn clients(server: &Server) -> [(u8, Client); 2] {
     let (two, mut three) = (server.client(), server.client());

@@ -1,7 +1,6 @@
 //! `CF.*` as clients see it, on real servers.
 
-use super::resp::{Client, Value};
-use super::server::{Make, Server, makes};
+use mayhap_testkit::{Client, Make, Server, Value, makes};
 
 /// The same answers in both protocols.
 fn yes(protocol: u8, yes: bool) -> Value {

@@ -1,7 +1,6 @@
 //! Servers that tidy their heap, where they can: filters move and answer as before.
 
-use super::resp::{Client, Value};
-use super::server::{Make, Server, eventually, makes};
+use mayhap_testkit::{Client, Make, Server, Value, eventually, makes};
 
 const KINDS: &[&str] =
     &["", "NONSCALING", "KIND classic", "KIND counting", "LAST 40 GENERATIONS 2", "COMPAT"];

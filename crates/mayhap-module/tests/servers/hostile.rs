@@ -1,7 +1,6 @@
 //! What no honest client sends. The server must answer, and live.
 
-use super::resp::Value;
-use super::server::{Server, makes};
+use mayhap_testkit::{Server, Value, makes};
 
 #[test]
 fn nothing_a_client_sends_ends_the_server() {

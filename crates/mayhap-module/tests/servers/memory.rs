@@ -1,7 +1,6 @@
 //! Servers whose memory is full: those that evict make room, those that do not refuse in time.
 
-use super::resp::{Client, Value};
-use super::server::{Server, eventually, makes};
+use mayhap_testkit::{Client, Server, Value, eventually, makes};
 
 fn number(client: &mut Client, section: &str, name: &str) -> u64 {
     let info = client.say(&format!("INFO {section}")).text();

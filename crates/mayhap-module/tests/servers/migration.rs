@@ -1,7 +1,6 @@
 //! Filters that RedisBloom wrote: loaded, answering alike, grown on, and given back.
 
-use super::resp::{Client, Value};
-use super::server::{Server, makes, root};
+use mayhap_testkit::{Client, Server, Value, makes, root};
 use std::fs;
 
 fn manifest() -> Vec<serde_json::Value> {

@@ -1,8 +1,7 @@
 //! Dumps with a byte changed or an end cut off, their checksum mended: refused, or a filter that
 //! answers. A sample each time; all of them with `MAYHAP_SOAK`.
 
-use super::resp::Client;
-use super::server::{Server, makes};
+use mayhap_testkit::{Client, Server, makes};
 
 /// CRC-64 of Redis: Jones, reflected.
 fn crc64(bytes: &[u8]) -> u64 {

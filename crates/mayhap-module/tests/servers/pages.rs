@@ -1,7 +1,6 @@
 //! What the pages show of a server is what it answers.
 
-use super::resp::Value;
-use super::server::{Server, makes};
+use mayhap_testkit::{Server, Value, makes};
 use std::path::Path;
 
 /// Pages with `text` blocks of commands after `> ` and their replies as `redis-cli` prints them.

@@ -1,8 +1,7 @@
 //! What is acknowledged is everywhere: in replicas, in files, after a restart, on other servers.
 
-use super::resp::{Client, Value};
-use super::server::{Make, Server, eventually, makes};
 use mayhap_module::table::{COMMANDS, CUCKOO};
+use mayhap_testkit::{Client, Make, Server, Value, eventually, makes};
 use std::collections::BTreeMap;
 
 /// Every mutating command, on every kind.

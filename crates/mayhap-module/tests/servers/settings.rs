@@ -1,7 +1,6 @@
 //! Load arguments and configurations: ours, and those of the modules we take the place of.
 
-use super::resp::{Client, Value};
-use super::server::{Server, makes};
+use mayhap_testkit::{Client, Server, Value, makes};
 
 fn log_of(server: &Server) -> String {
     std::fs::read_to_string(server.dir.join("log")).unwrap()

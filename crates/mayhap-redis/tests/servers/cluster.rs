@@ -1,12 +1,12 @@
 //! One filter over three primaries with three replicas: a failover and slot migrations under
 //! load. What was acknowledged by a replica is found afterwards.
 
-use super::nodes::{fail_over, move_slot, start};
-use super::server::{Server, eventually};
 use super::{make, try_connect};
 use mayhap::format::Metadata;
 use mayhap::{Secret, Spec};
 use mayhap_redis::{Address, Descriptor, FilterError, Filters, LinkError, Sharded, Wait, slot_of};
+use mayhap_testkit::nodes::{fail_over, move_slot, start};
+use mayhap_testkit::{Server, eventually};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};

@@ -1,11 +1,10 @@
 //! A replaced shard is detected by every call, and named.
 
-use super::resp::{Client, Value};
-use super::server::{Make, Server, makes};
 use super::{connect, make};
 use mayhap::format::Metadata;
 use mayhap::{Secret, Spec};
 use mayhap_redis::{Address, Descriptor, FilterError, Filters, Sharded};
+use mayhap_testkit::{Client, Make, Server, Value, makes};
 use std::sync::Arc;
 
 const SECRET: Secret = Secret::from_bytes([8; 16]);
@@ -143,7 +142,7 @@ fn a_shard_stays_one_through_dumps_restarts_and_rewrites() {
     let mut client = server.client();
     client.say("CONFIG SET aof-use-rdb-preamble no");
     client.say("BGREWRITEAOF");
-    super::server::eventually("rewriting", || {
+    mayhap_testkit::eventually("rewriting", || {
         client.say("INFO persistence").text().contains("aof_rewrite_in_progress:0")
     });
     server.restart(); // from LOADCHUNKs

@@ -1,12 +1,11 @@
 //! Loads while servers fail: what is reported as loaded is there.
 
-use super::nodes::{fail_over, start};
-use super::resp::Value;
-use super::server::{Server, eventually};
 use super::{connect, make, on_their_way};
 use mayhap::format::Metadata;
 use mayhap::{Blocked, Spec};
 use mayhap_redis::{Address, FilterError, Filters, LinkError, Sharded, Wait};
+use mayhap_testkit::nodes::{fail_over, start};
+use mayhap_testkit::{Server, Value, eventually};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,16 +1,4 @@
-//! Filters on real servers, started by the tests on free ports of this machine: see
-//! `crates/mayhap-module/tests/servers`, whose servers these are.
-
-// Each uses what it needs of them.
-#[allow(dead_code)]
-#[path = "../../../mayhap-module/tests/servers/nodes.rs"]
-mod nodes;
-#[allow(dead_code)]
-#[path = "../../../mayhap-module/tests/servers/resp.rs"]
-mod resp;
-#[allow(dead_code)]
-#[path = "../../../mayhap-module/tests/servers/server.rs"]
-mod server;
+//! Filters on real servers, started by the tests on free ports of this machine.
 
 mod cluster;
 mod identity;
@@ -20,7 +8,7 @@ mod shards;
 mod transfer;
 
 use mayhap_redis::{Address, FilterError, Filters};
-use server::{Make, Server, makes};
+use mayhap_testkit::{Make, Server, makes};
 use std::sync::Arc;
 
 /// The newest server there is.

@@ -1,12 +1,12 @@
 //! Nodes that hang, and replicas: every call ends at its deadline or at once, and names the node
 //! that failed.
 
-use super::nodes::start;
-use super::server::{Server, eventually};
 use super::{connect, make, try_connect};
 use mayhap::format::Metadata;
 use mayhap::{Blocked, Secret, Spec};
 use mayhap_redis::{Descriptor, FilterError, LinkError, SavedFormat, Sharded};
+use mayhap_testkit::nodes::start;
+use mayhap_testkit::{Server, eventually};
 use std::time::{Duration, Instant};
 
 /// A call with a timeout of a second ends long before this, however busy the machine is.

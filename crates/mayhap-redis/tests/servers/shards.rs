@@ -1,13 +1,13 @@
 //! One filter over many keys of one server.
 
-use super::server::Server;
 use super::{connect, make, on_their_way};
-use crate::resp::Value;
 use mayhap::format::Metadata;
 use mayhap::{Secret, Spec};
 use mayhap_redis::{
     Address, Descriptor, FilterError, Filters, LinkError, SavedFormat, Sharded, Wait,
 };
+use mayhap_testkit::Server;
+use mayhap_testkit::Value;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,12 +1,12 @@
 //! Whole filters, there and back.
 
-use super::server::{Server, makes};
 use super::{connect, make, on_their_way, try_connect};
-use crate::resp::Value;
 use mayhap::format::Metadata;
 use mayhap::{AnyFilter, Blocked, Counting, Fuse, Scalable, Secret, Spec};
 use mayhap_foreign::redisbloom::{Chain, Scaling};
 use mayhap_redis::{FilterError, KeyContent, LinkError, SavedFormat, ServerModule};
+use mayhap_testkit::Value;
+use mayhap_testkit::{Server, makes};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const SECRET: Secret = Secret::from_bytes([4; 16]);

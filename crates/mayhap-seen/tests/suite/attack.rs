@@ -86,12 +86,15 @@ fn attack(url: &str, proxy: &Proxy, ids: usize) {
 
 #[test]
 fn ids_are_given_once_however_many_replies_are_cut_off() {
-    let Some(program) = Make::Redis.program() else { return };
+    if Make::Redis.program_or_skip().is_none() {
+        return;
+    }
     let ids = if std::env::var_os("MAYHAP_SOAK").is_some() { 20_000 } else { 300 };
     let single = Server::start(&[]).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let announced = listener.local_addr().unwrap().port().to_string();
-    let node = Node::start_with(&program, None, &["--cluster-announce-port".to_owned(), announced]);
+    let node =
+        Node::start_with(Make::Redis, None, &["--cluster-announce-port".to_owned(), announced]);
     cluster::join(std::slice::from_ref(&node));
     let proxies = [Proxy::to(single.port), Proxy::on(listener, node.port)];
     for (proxy, scheme) in proxies.iter().zip(["redis", "redis+cluster"]) {

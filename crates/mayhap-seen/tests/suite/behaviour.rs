@@ -259,7 +259,7 @@ fn a_server_that_is_away_is_an_error_or_fails_open() {
     assert_eq!(store.seen.mark_unseen(b"user", &["a"]).unwrap(), [&"a"]);
     assert_eq!(store.seen.mark(b"user", &["a"]).unwrap(), 0);
     assert_eq!(store.seen.failures(), 3);
-    store.server.as_mut().unwrap().restart();
+    store.server.as_mut().unwrap().revive();
     assert_eq!(store.seen.mark(b"user", &["c"]).unwrap(), 1);
     assert!(store.seen.unseen(b"user", &["c"]).unwrap().is_empty());
 }

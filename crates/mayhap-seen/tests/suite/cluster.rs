@@ -1,52 +1,34 @@
 //! A cluster of three masters and their replicas, and one of them dying.
 
-use crate::server::{Make, free_port, signal};
+use crate::server::Make;
 use mayhap_redis::redis::{Client, Connection, cmd};
 use mayhap_seen::Seen;
 use mayhap_seen::redis::Redis;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use mayhap_testkit::Server;
 use std::time::{Duration, Instant};
 
 pub struct Node {
     pub port: u16,
-    child: Child,
-    _dir: tempfile::TempDir,
+    server: Server,
     password: Option<String>,
 }
 
-impl Drop for Node {
-    fn drop(&mut self) {
-        _ = self.child.kill();
-        _ = self.child.wait();
-    }
-}
-
 impl Node {
-    fn start(program: &Path) -> Node {
-        Node::start_with(program, None, &[])
+    fn start(make: Make) -> Node {
+        Node::start_with(make, None, &[])
     }
 
     /// With a password of its own, and more arguments.
-    pub fn start_with(program: &Path, password: Option<&str>, args: &[String]) -> Node {
-        // The bus needs the port 10000 above.
-        let port = std::iter::repeat_with(free_port).find(|port| *port < 50_000).unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        let child = Command::new(program)
-            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
-            .args(["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"])
-            .args(["--repl-diskless-sync-delay", "0", "--cluster-replica-validity-factor", "0"])
-            .arg("--dir")
-            .arg(dir.path())
-            .args(password.iter().flat_map(|password| ["--requirepass", password]))
-            .args(args)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let password = password.map(str::to_owned);
-        let node = Node { port, child, _dir: dir, password };
+    pub fn start_with(make: Make, password: Option<&str>, args: &[String]) -> Node {
+        let cluster = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"];
+        let replicas =
+            ["--repl-diskless-sync-delay", "0", "--cluster-replica-validity-factor", "0"];
+        let mut all: Vec<String> =
+            cluster.iter().chain(&replicas).map(ToString::to_string).collect();
+        all.extend(password.iter().flat_map(|word| ["--requirepass", word]).map(str::to_owned));
+        all.extend_from_slice(args);
+        let server = Server::spawn(make, &all).unwrap();
+        let node = Node { port: server.port, server, password: password.map(str::to_owned) };
         wait("a node to answer", || node.try_connection().is_some());
         node
     }
@@ -67,11 +49,11 @@ impl Node {
     }
 
     pub fn stop(&self) {
-        signal(&self.child, "-STOP");
+        self.server.signal("-STOP");
     }
 
     pub fn resume(&self) {
-        signal(&self.child, "-CONT");
+        self.server.signal("-CONT");
     }
 
     pub fn connection(&self) -> Connection {
@@ -103,8 +85,8 @@ pub fn wait(what: &str, mut until: impl FnMut() -> bool) {
 }
 
 /// Three primaries, then the replica of each.
-pub fn replicated(program: &Path) -> Vec<Node> {
-    let nodes: Vec<Node> = (0..6).map(|_| Node::start(program)).collect();
+pub fn replicated(make: Make) -> Vec<Node> {
+    let nodes: Vec<Node> = (0..6).map(|_| Node::start(make)).collect();
     join(&nodes);
     for (master, replica) in nodes[..3].iter().zip(&nodes[3..]) {
         let id: String = cmd("CLUSTER").arg("MYID").query(&mut master.connection()).unwrap();
@@ -136,17 +118,20 @@ pub fn join(nodes: &[Node]) {
 }
 
 /// Three primaries without replicas, who take long to notice that one is missing.
-pub fn bare(program: &Path) -> Vec<Node> {
+pub fn bare(make: Make) -> Vec<Node> {
     let args = ["--cluster-node-timeout", "60000"].map(str::to_owned);
-    let nodes: Vec<Node> = (0..3).map(|_| Node::start_with(program, None, &args)).collect();
+    let nodes: Vec<Node> = (0..3).map(|_| Node::start_with(make, None, &args)).collect();
     join(&nodes);
     nodes
 }
 
 #[test]
 fn a_cluster_that_loses_a_master_works_on() {
-    for program in [Make::Redis, Make::Valkey].into_iter().filter_map(Make::program) {
-        loses_a_master(replicated(&program));
+    for make in [Make::Redis, Make::Valkey9] {
+        if make.program_or_skip().is_none() {
+            continue;
+        }
+        loses_a_master(replicated(make));
     }
 }
 

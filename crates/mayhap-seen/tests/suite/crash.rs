@@ -164,7 +164,7 @@ fn a_redis_that_is_killed_comes_back_with_all_it_wrote_down() {
             seen.mark(b"user", &[id]).unwrap();
         }
         server.kill();
-        server.restart();
+        server.revive();
         assert!(seen.unseen(b"user", &ids).unwrap().is_empty(), "round {round}");
     }
 }

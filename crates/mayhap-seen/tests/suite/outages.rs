@@ -73,7 +73,7 @@ fn a_stopped_server_holds_nobody_longer_than_the_timeout() {
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(before.mark(b"compact", &["a"])).unwrap();
-    server.stop();
+    server.signal("-STOP");
     for (seen, owner) in lists.iter().zip(["compact", "list"]) {
         all_are_away(seen, owner, server.port);
     }
@@ -102,7 +102,7 @@ fn a_stopped_server_behind_a_unix_socket_holds_nobody_either() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let tasks = runtime.block_on(AsyncSeen::open(&url)).unwrap();
     assert!(runtime.block_on(tasks.unseen(b"user", &["a"])).unwrap().is_empty());
-    server.stop();
+    server.signal("-STOP");
     for _ in 0..6 {
         let said = timely("mark", || away(seen.mark(b"user", &["b"])));
         assert!(said.contains(&socket), "{said}");
@@ -122,8 +122,11 @@ fn owner_on(node: usize) -> String {
 
 #[test]
 fn a_stopped_node_of_a_cluster_holds_nobody_and_is_named() {
-    for program in [Make::Redis, Make::Valkey].into_iter().filter_map(Make::program) {
-        let nodes = cluster::bare(&program);
+    for make in [Make::Redis, Make::Valkey9] {
+        if make.program_or_skip().is_none() {
+            continue;
+        }
+        let nodes = cluster::bare(make);
         let hosts: Vec<String> = nodes.iter().map(Node::host).collect();
         let url = format!("redis+cluster://{}?timeout=0.5", hosts.join(","));
         // One that has asked before, and one that has not.
@@ -177,8 +180,10 @@ fn a_stopped_node_of_a_cluster_holds_nobody_and_is_named() {
 /// The policy is on one node; a client that has read it once continues without that node.
 #[test]
 fn a_stopped_node_that_has_the_policy_takes_its_own_lists_only() {
-    let Some(program) = Make::Redis.program() else { return };
-    let nodes = cluster::bare(&program);
+    if Make::Redis.program_or_skip().is_none() {
+        return;
+    }
+    let nodes = cluster::bare(Make::Redis);
     let hosts: Vec<String> = nodes.iter().map(Node::host).collect();
     let url = format!("redis+cluster://{}?timeout=4", hosts.join(","));
     let fresh = Duration::from_millis(500);
@@ -276,7 +281,9 @@ fn the_first_call_has_one_deadline_too() {
 /// The reply to a change is lost: nobody may be told that its ids were seen before.
 #[test]
 fn a_reply_that_is_cut_off_loses_no_ids() {
-    let Some(program) = Make::Redis.program() else { return };
+    if Make::Redis.program_or_skip().is_none() {
+        return;
+    }
     let single = Server::start(&[]).unwrap();
     let proxy = Proxy::to(single.port);
     cut_off(&format!("redis://127.0.0.1:{}", proxy.port), &proxy);
@@ -284,7 +291,7 @@ fn a_reply_that_is_cut_off_loses_no_ids() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let announced = listener.local_addr().unwrap().port().to_string();
     let args = ["--cluster-announce-port".to_owned(), announced];
-    let node = Node::start_with(&program, None, &args);
+    let node = Node::start_with(Make::Redis, None, &args);
     cluster::join(std::slice::from_ref(&node));
     let proxy = Proxy::on(listener, node.port);
     cut_off(&format!("redis+cluster://127.0.0.1:{}", proxy.port), &proxy);
@@ -352,7 +359,7 @@ fn connections_that_were_closed_while_idle_are_replaced_without_a_word() {
         assert_eq!(seen.mark_unseen(b"user", &[&id]).unwrap(), [&&id]);
         assert_eq!(runtime.block_on(tasks.mark_unseen(b"task", &[&id])).unwrap(), [&&id]);
         server.kill();
-        server.restart();
+        server.revive();
     }
 }
 
@@ -378,7 +385,9 @@ fn fails_open(url: &str) {
 
 #[test]
 fn what_passes_fails_open() {
-    let Some(program) = Make::Redis.program() else { return };
+    if Make::Redis.program_or_skip().is_none() {
+        return;
+    }
     // Connection refused.
     fails_open("redis://127.0.0.1:1?timeout=1");
     fails_open("redis+cluster://127.0.0.1:1,127.0.0.1:2?timeout=1");
@@ -402,7 +411,7 @@ fn what_passes_fails_open() {
         fails_open(&url);
     }
     // CLUSTERDOWN, and a cluster that has no slots at all.
-    let node = Node::start_with(&program, None, &[]);
+    let node = Node::start_with(Make::Redis, None, &[]);
     fails_open(&format!("redis+cluster://127.0.0.1:{}?timeout=1", node.port));
     let mut connection = node.connection();
     cmd("CLUSTER").arg("ADDSLOTSRANGE").arg(0).arg(100).exec(&mut connection).unwrap();
@@ -424,7 +433,8 @@ fn what_passes_fails_open() {
         seen.mark(format!("user-{owner}").as_bytes(), &["a"]).unwrap();
     }
     cmd("SAVE").exec(&mut server.connection()).unwrap();
-    server.restart_with(&[
+    server.kill();
+    server.revive_with(&[
         "--key-load-delay",
         "50000",
         "--loading-process-events-interval-bytes",

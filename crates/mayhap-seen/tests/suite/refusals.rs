@@ -33,7 +33,9 @@ fn refused(url: &str) -> String {
 
 #[test]
 fn logins_that_are_wrong_stay_errors() {
-    let Some(program) = Make::Redis.program() else { return };
+    if Make::Redis.program_or_skip().is_none() {
+        return;
+    }
     let server = Server::start(&[]).unwrap();
     let mut connection = server.connection();
     let user = ["SETUSER", "reader", "on", ">secret", "~*", "+get"];
@@ -48,7 +50,7 @@ fn logins_that_are_wrong_stay_errors() {
     assert!(error.to_string().contains("NOPERM"), "{error}");
     assert!(matches!(error, SeenError::Refused { .. }), "{error:?}");
 
-    let nodes = ["one", "two", "three"].map(|word| Node::start_with(&program, Some(word), &[]));
+    let nodes = ["one", "two", "three"].map(|word| Node::start_with(Make::Redis, Some(word), &[]));
     cluster::join(&nodes);
     let hosts: Vec<String> = nodes.iter().map(Node::host).collect();
     // Each has a login of its own.
@@ -82,7 +84,9 @@ fn logins_that_are_wrong_stay_errors() {
 
 #[test]
 fn addresses_that_are_wrong_stay_errors() {
-    let Some(program) = Make::Redis.program() else { return };
+    if Make::Redis.program_or_skip().is_none() {
+        return;
+    }
     let server = Server::start(&[]).unwrap();
     let said = refused(&format!("redis+cluster://127.0.0.1:{}", server.port));
     assert!(said.contains("not a cluster") && said.contains("redis://"), "{said}");
@@ -99,7 +103,7 @@ fn addresses_that_are_wrong_stay_errors() {
         assert!(matches!(error, SeenError::Refused { .. }), "{error:?}");
     }
     // A node of a cluster, addressed as a single server.
-    let nodes = cluster::bare(&program);
+    let nodes = cluster::bare(Make::Redis);
     let alone = Redis::open(&format!("redis://127.0.0.1:{}", nodes[0].port)).unwrap();
     let alone = Seen::new(alone).with_fail_open(true);
     let errors: Vec<SeenError> = (0..20)

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 #[test]
 fn changes_wait_for_replicas_and_tell_if_they_do_not_come() {
-    for make in [Make::Redis, Make::Valkey] {
+    for make in [Make::Redis, Make::Valkey9] {
         let Some(primary) = Server::start_a(make, &["--repl-diskless-sync-delay", "0"]) else {
             continue;
         };
@@ -72,8 +72,10 @@ fn changes_wait_for_replicas_and_tell_if_they_do_not_come() {
 /// another node.
 #[test]
 fn an_early_round_that_is_not_acknowledged_is_told() {
-    let Some(program) = Make::Redis.program() else { return };
-    let mut nodes = cluster::replicated(&program);
+    if Make::Redis.program_or_skip().is_none() {
+        return;
+    }
+    let mut nodes = cluster::replicated(Make::Redis);
     let hosts: Vec<String> = nodes[..3].iter().map(Node::host).collect();
     let url = format!("redis+cluster://{}?timeout=9&layout=list", hosts.join(","));
     let wait = Wait { replicas: 1, within: Duration::from_secs(1) };
@@ -107,8 +109,10 @@ fn an_early_round_that_is_not_acknowledged_is_told() {
 /// afterwards. What was acknowledged by the primary alone need not be.
 #[test]
 fn acknowledged_marks_survive_their_primary() {
-    let Some(program) = Make::Redis.program() else { return };
-    let mut nodes = cluster::replicated(&program);
+    if Make::Redis.program_or_skip().is_none() {
+        return;
+    }
+    let mut nodes = cluster::replicated(Make::Redis);
     let hosts: Vec<String> = nodes.iter().map(Node::host).collect();
     let url = format!("redis+cluster://{}?timeout=2", hosts.join(","));
     let wait = Wait { replicas: 1, within: Duration::from_secs(1) };

@@ -59,7 +59,7 @@ impl Kind {
 
     fn make(self) -> Make {
         match self {
-            Kind::CompactOnValkey | Kind::ListOnValkey => Make::Valkey,
+            Kind::CompactOnValkey | Kind::ListOnValkey => Make::Valkey9,
             _ => Make::Redis,
         }
     }

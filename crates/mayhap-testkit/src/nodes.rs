@@ -1,9 +1,10 @@
-//! A cluster of three primaries and three replicas, and what happens to clusters. Shared with the
-//! tests of clients.
+//! A cluster of three primaries and three replicas, and what happens to clusters.
 
-use super::resp::{Client, Value};
-use super::server::{Make, Server, eventually};
+use crate::make::Make;
+use crate::resp::{Client, Value};
+use crate::server::{Server, eventually};
 
+/// Slots of a cluster.
 pub const SLOTS: u16 = 16384;
 
 /// Primaries first, then the replica of each.
