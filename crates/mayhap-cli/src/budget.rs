@@ -9,7 +9,7 @@ use mayhap_store::budget::{Budget, OverBudget};
 /// How much memory may be taken.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct MaxMemory {
-    /// Never take more memory than this; the default is half of the machine's
+    /// Memory limit; the default is half of the machine's memory
     #[arg(long, value_name = "SIZE", value_parser = numbers::size)]
     max_memory: Option<u64>,
 }

@@ -1,6 +1,6 @@
 //! Flags of verbs that make filters: which kind, and what other programs leave to choose.
 
-use crate::exit::refuse;
+use crate::exit::error_with_hint;
 use crate::globals::Globals;
 use crate::numbers::{self, rate_flag};
 use crate::print;
@@ -40,13 +40,14 @@ impl KindArg {
 /// Whether keys are removed again, and how much is to come.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct RemovalArgs {
-    /// Keys will be removed again: a quotient filter, unless --kind names another that can
+    /// Keys will be removed later: build a quotient filter, unless --kind names another kind that
+    /// can remove
     #[arg(long)]
     deletes: bool,
 
-    /// A quotient filter keeps its rate until it holds so many times the keys, rounded up to a power
-    /// of two; each doubling costs a bit per key from the start. Without, it grows all the same and
-    /// its rate rises
+    /// Keep the rate of a quotient filter until it holds this many times the keys, rounded up to a
+    /// power of two; each doubling costs one bit per key from the start. Without this option it
+    /// grows as well, but its rate rises
     #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
     growth: Option<u32>,
 }
@@ -70,13 +71,13 @@ impl RemovalArgs {
     /// Fails for kinds that cannot.
     pub fn check(&self, kind: KindArg) -> anyhow::Result<()> {
         if let Some(named) = kind.0.filter(|kind| self.deletes && !kind.traits().removes) {
-            return Err(refuse(
+            return Err(error_with_hint(
                 format!("--deletes: keys cannot be removed from a {named} filter"),
                 "leave out --kind for a quotient filter, or --deletes",
             ));
         }
         if self.growth.is_some() && !self.is_quotient(kind) {
-            return Err(refuse(
+            return Err(error_with_hint(
                 format!("--growth: not for a {} filter", kind.name()),
                 "leave it out, or take --kind quotient; --kind scalable grows at its rate by itself",
             ));
@@ -126,13 +127,13 @@ pub struct ForeignCreateArgs {
     #[arg(help_heading = "Other programs", display_order = 83)]
     bits_per_key: Option<f64>,
 
-    /// When full, go on in a filter N times as large (redisbloom, valkey-bloom) [default: 2]
+    /// When full, add a layer N times as large (redisbloom, valkey-bloom) [default: 2]
     #[arg(long, value_name = "N", conflicts_with = "nonscaling")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(help_heading = "Other programs", display_order = 84)]
     expansion: Option<u32>,
 
-    /// When full, take no more keys (redisbloom, valkey-bloom)
+    /// When full, accept no more keys (redisbloom, valkey-bloom)
     #[arg(long, help_heading = "Other programs", display_order = 85)]
     nonscaling: bool,
 
@@ -156,7 +157,7 @@ fn variants() -> impl TypedValueParser<Value = Variant> {
 }
 
 fn long_help() -> String {
-    let mut help = "Which form, where the format has several; the first is the default.".to_owned();
+    let mut help = "Variant of the format; the first is the default.".to_owned();
     for format in Format::ALL {
         let names: Vec<_> = Variant::of(format).iter().map(|variant| variant.name()).collect();
         if !names.is_empty() {
@@ -176,7 +177,7 @@ impl ForeignCreateArgs {
     /// All choices together.
     pub fn choices(&self, seed: Option<&SeedArg>) -> anyhow::Result<CreateOptions> {
         if self.bits_per_key.is_some_and(|bits| !(0.5..=1000.0).contains(&bits)) {
-            return Err(refuse("--bits-per-key: not 0.5 to 1000", "10 make a rate of 1%"));
+            return Err(error_with_hint("--bits-per-key: not 0.5 to 1000", "10 make a rate of 1%"));
         }
         let growth = match self.expansion {
             Some(expansion) => Some(Growth::By(expansion)),
@@ -204,9 +205,9 @@ impl SeedArg {
     pub fn native(&self) -> anyhow::Result<u64> {
         match self {
             SeedArg::Number(number) => u64::try_from(*number).map_err(|_| {
-                refuse(format!("--seed {number}: below 0"), "a seed is 0 to 2^64 - 1")
+                error_with_hint(format!("--seed {number}: below 0"), "a seed is 0 to 2^64 - 1")
             }),
-            _ => Err(refuse(
+            _ => Err(error_with_hint(
                 "--seed: Mayhap's own filters take a number",
                 "--keyed hashes under a random secret",
             )),
@@ -217,7 +218,7 @@ impl SeedArg {
         Ok(match self {
             SeedArg::Number(number) => {
                 let number = i32::try_from(*number).map_err(|_| {
-                    refuse(
+                    error_with_hint(
                         format!("--seed {number}: not an integer of 32 bits"),
                         "that is what the format has room for: -2147483648 to 2147483647",
                     )

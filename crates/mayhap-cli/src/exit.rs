@@ -71,25 +71,25 @@ impl std::error::Error for Hinted {
 }
 
 /// Say what to do about an error.
-pub trait Hint<T> {
+pub trait HintExt<T> {
     /// The hint is printed below the error, on a line of its own.
     fn hint(self, hint: impl Into<String>) -> anyhow::Result<T>;
 }
 
-impl<T, E: Into<anyhow::Error>> Hint<T> for Result<T, E> {
+impl<T, E: Into<anyhow::Error>> HintExt<T> for Result<T, E> {
     fn hint(self, hint: impl Into<String>) -> anyhow::Result<T> {
-        self.map_err(|error| hinted(error.into(), hint))
+        self.map_err(|error| with_hint(error.into(), hint))
     }
 }
 
 /// An error with its hint.
-pub fn hinted(error: anyhow::Error, hint: impl Into<String>) -> anyhow::Error {
+pub fn with_hint(error: anyhow::Error, hint: impl Into<String>) -> anyhow::Error {
     Hinted { error, hint: hint.into() }.into()
 }
 
 /// An error made of two sentences: what is wrong, and what to do.
-pub fn refuse(what: impl fmt::Display, hint: impl Into<String>) -> anyhow::Error {
-    hinted(anyhow::anyhow!("{what}"), hint)
+pub fn error_with_hint(what: impl fmt::Display, hint: impl Into<String>) -> anyhow::Error {
+    with_hint(anyhow::anyhow!("{what}"), hint)
 }
 
 /// End with 2 and a message when another program truncates a filter's file that is in use.

@@ -1,7 +1,7 @@
 //! Which files are read and which are written: none may be both, and none be written twice.
 
 use crate::closed;
-use crate::exit::refuse;
+use crate::exit::error_with_hint;
 use mayhap_store::identity::FileId;
 use mayhap_store::text::Input;
 use std::fs::File;
@@ -63,7 +63,10 @@ impl Files {
     /// is read and closed, which is not the same as empty.
     pub fn check(&self) -> anyhow::Result<()> {
         if self.stdin && closed::stdin() {
-            return Err(refuse("standard input is closed", "name a file, or send lines by a pipe"));
+            return Err(error_with_hint(
+                "standard input is closed",
+                "name a file, or send lines by a pipe",
+            ));
         }
         for (at, (written, id)) in self.written.iter().enumerate() {
             if let Some((read, _)) = self.read.iter().find(|(_, read)| read == id) {
@@ -74,13 +77,13 @@ impl Files {
                 } else {
                     "name another file"
                 };
-                return Err(refuse(
+                return Err(error_with_hint(
                     format!("{read} is read, and {written} is the same file"),
                     hint,
                 ));
             }
             if let Some((other, _)) = self.written[..at].iter().find(|(_, other)| other == id) {
-                return Err(refuse(
+                return Err(error_with_hint(
                     format!("{other} and {written} are the same file: both are written"),
                     "name two files",
                 ));

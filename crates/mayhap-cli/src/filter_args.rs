@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Where the secret of a keyed filter is.
 #[derive(Args, Clone, Debug, Default)]
 pub struct KeyFile {
-    /// Where the secret of a keyed filter is kept; the default is beside it, FILE.key
+    /// File with the secret of a keyed filter; the default is FILE.key, beside the filter
     #[arg(long, value_name = "KEYFILE", value_parser = crate::paths::file())]
     key_file: Option<PathBuf>,
 }
@@ -71,7 +71,7 @@ pub fn formats() -> impl TypedValueParser<Value = Format> {
 fn long_help() -> String {
     let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
     format!(
-        "The format of the file, where its bytes do not say; `mayhap help formats` tells more.\n\nOne of {}",
+        "Format of the file, if its bytes do not show it; `mayhap help formats` lists all.\n\nOne of {}",
         names.join(", ")
     )
 }
@@ -108,12 +108,13 @@ pub fn verify_unless(no_verify: bool) -> Verify {
     if no_verify { Verify::Header } else { Verify::All }
 }
 
-/// A window that was last written so long ago makes the clock suspect. Nothing tells a clock that is
-/// ahead from a pause, and pauses of some windows are ordinary (a weekly run with a window of a day).
+/// A window that was last written so long ago makes the clock suspect. Nothing tells a clock that
+/// is ahead from a pause, and pauses of some windows are ordinary (a weekly run with a window of a
+/// day).
 const NO_PAUSE_MS: u64 = 400 * 86_400_000;
 
-/// Say so where the clock is behind a window of time by more than the window, or ahead by more than a
-/// year: it may be wrong, and a key added now would make the difference last.
+/// Say so where the clock is behind a window of time by more than the window, or ahead by more
+/// than a year: it may be wrong, and a key added now would make the difference last.
 pub fn warn_of_clock_jump(filter: &Filter) {
     let Some(jump) = filter.clock_jump(now_ms()) else { return };
     if !jump.is_back() && jump.now.saturating_sub(jump.last) < NO_PAUSE_MS {

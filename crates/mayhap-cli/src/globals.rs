@@ -15,7 +15,7 @@ pub struct Globals {
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = 901)]
     pub color: Color,
 
-    /// No progress bar; there is none anyway unless standard error is a terminal
+    /// No progress bar (there is one only if standard error is a terminal)
     #[arg(long, global = true, display_order = 902)]
     pub no_progress: bool,
 
@@ -28,7 +28,7 @@ pub struct Globals {
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
-    /// Write out every line as soon as it is known, for whoever waits at the other end of a pipe
+    /// Write each line as soon as it is known, for a reader at the other end of a pipe
     #[arg(long, global = true, display_order = 905)]
     pub line_buffered: bool,
 }

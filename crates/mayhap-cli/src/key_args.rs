@@ -1,6 +1,6 @@
 //! Flags that every verb has that reads keys: where they come from, and what of a line is the key.
 
-use crate::exit::refuse;
+use crate::exit::error_with_hint;
 use crate::globals::Globals;
 use clap::{Args, ValueEnum};
 use mayhap::format::Metadata;
@@ -35,11 +35,11 @@ pub struct RuleArgs {
     #[arg(short = '0', long = "null", display_order = 100)]
     null: bool,
 
-    /// A carriage return before the newline is part of the line's end
+    /// Lines end in CRLF: a carriage return before the newline is not part of the line
     #[arg(long, display_order = 101)]
     crlf: bool,
 
-    /// Empty lines are no keys
+    /// Ignore empty lines
     #[arg(long, display_order = 102)]
     skip_empty: bool,
 
@@ -65,26 +65,26 @@ pub struct RuleArgs {
     #[arg(long, value_name = "POINTER", display_order = 106)]
     json_key: Option<String>,
 
-    /// Each key is written in hex; the bytes it stands for are what counts
+    /// Keys are written in hex; the decoded bytes are the key
     #[arg(long, display_order = 107)]
     hex_keys: bool,
 
-    /// What a key is; stored in the filter
+    /// Type of the keys; stored in the filter
     #[arg(long, value_name = "TYPE", display_order = 108)]
     key_type: Option<KeyTypeArg>,
 
-    /// What is done to a key before it counts; stored in the filter, and done again by check and
-    /// add. Lines are printed as they came
+    /// How keys are normalised before they are hashed; stored in the filter, and applied by check
+    /// and add. Lines are printed unchanged
     #[arg(long, value_name = "HOW", display_order = 109)]
     normalize: Option<Normalize>,
 
-    /// What becomes of a line without the field, column, JSON value or number that is the key. By
-    /// default it is not a key, and is counted; dedup prints it
+    /// What to do with a line that has no such field, column, JSON value or number. By default it
+    /// is skipped and counted; dedup prints it
     #[arg(long, value_name = "WHAT", display_order = 110)]
     on_missing: Option<OnMissingArg>,
 
-    /// Read input whose first bytes are those of a binary format (Parquet, an archive, a
-    /// database, a filter), which is refused otherwise
+    /// Also read input whose first bytes are those of a binary format (Parquet, an archive, a
+    /// database, a filter), which is rejected otherwise
     #[arg(long, display_order = 111)]
     binary: bool,
 }
@@ -92,7 +92,7 @@ pub struct RuleArgs {
 /// What becomes of a line without a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnMissingArg {
-    /// It is not a key; how many there were is told at the end. dedup leaves it out
+    /// Skip it; the number is reported at the end. dedup leaves it out
     Skip,
     /// Stop with exit code 2 at the first one
     Fail,
@@ -120,7 +120,7 @@ pub enum KeyTypeArg {
 /// What another program's keys are, for verbs that read none.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct ForeignKeyArg {
-    /// What its keys are; stored in the Mayhap file
+    /// Type of its keys; stored in the Mayhap file
     #[arg(long, value_name = "TYPE", help_heading = "Other programs", display_order = 83)]
     key_type: Option<KeyTypeArg>,
 }
@@ -156,7 +156,8 @@ pub enum Normalize {
     Email,
     /// URLs by the WHATWG rules: lowercase host, no default port, no dot segments, no fragment
     Url,
-    /// URLs; and no scheme, `www.`, trailing slash or tracking parameters, the query sorted
+    /// As url, and without scheme, `www.`, trailing slash and tracking parameters; the query is
+    /// sorted
     UrlLoose,
 }
 
@@ -190,7 +191,7 @@ impl KeyArgs {
     pub fn request(&self) -> anyhow::Result<KeyRequest> {
         let key_type = match self.rules.key_type {
             Some(other) if self.rules.hex_keys && other != KeyTypeArg::Bytes => {
-                return Err(refuse(
+                return Err(error_with_hint(
                     format!(
                         "--hex-keys are bytes written in hex, and --key-type says {}",
                         KeyType::from(other)
@@ -288,7 +289,7 @@ impl RuleArgs {
 
     fn part(&self) -> anyhow::Result<KeyField> {
         if self.delimiter.is_some() && self.field.is_empty() && self.csv.is_empty() {
-            return Err(refuse(
+            return Err(error_with_hint(
                 "--delimiter separates fields, and no fields are asked for",
                 "add --field 2, or --csv COLUMN; lines are separated by newlines, or by NUL with -0",
             ));
@@ -300,7 +301,7 @@ impl RuleArgs {
         }
         if let Some(pointer) = &self.json_key {
             let pointer = Pointer::new(pointer).ok_or_else(|| {
-                refuse(
+                error_with_hint(
                     format!("--json-key {pointer:?} is no JSON pointer"),
                     "a pointer starts with a slash, as in /user/email or /tags/0",
                 )

@@ -1,12 +1,12 @@
 //! Printing the lines that may be in, or are not: check, redis check.
 
-use crate::exit::{Exit, refuse};
+use crate::exit::{Exit, error_with_hint};
 use crate::globals::Globals;
 use crate::print;
 use clap::Args;
 use mayhap_store::exact::{ExactSet, HashKeys128};
 use mayhap_store::text::{Batch, ExtractRules, Input, KeyField, KeyReader, Line};
-use mayhap_store::{Answers, Query};
+use mayhap_store::{BatchAnswers, Query};
 use serde_json::json;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -48,7 +48,7 @@ impl LineArgs {
     pub fn check_quiet(&self, more: bool, globals: &Globals) -> anyhow::Result<()> {
         let prints = self.count || self.mark || more || self.line_number || self.with_filename;
         if globals.quiet && (prints || globals.json) {
-            return Err(refuse(
+            return Err(error_with_hint(
                 "-q prints nothing, so there is nothing to count, mark or number",
                 "leave out -q, or all of -c, -n, -H, --mark, --which, --count-copies and --json",
             ));
@@ -85,7 +85,7 @@ impl Unreadable {
 pub fn allow_list(path: &Path, rules: &ExtractRules, inputs: &[Input]) -> anyhow::Result<ExactSet> {
     let list = Input::from(path.to_owned());
     if list == Input::Stdin && inputs.contains(&Input::Stdin) {
-        return Err(refuse(
+        return Err(error_with_hint(
             "--except - and the lines to check are both on standard input",
             "name a file for one of them",
         ));
@@ -166,7 +166,7 @@ impl<'a> Printer<'a> {
     }
 
     /// The next lines with their answers.
-    pub fn take(&mut self, batch: &mut Batch<Answers>) -> anyhow::Result<ControlFlow<()>> {
+    pub fn take(&mut self, batch: &mut Batch<BatchAnswers>) -> anyhow::Result<ControlFlow<()>> {
         batch.out.check()?;
         let wanted = !self.args.invert;
         let any = batch.out.any();
@@ -199,7 +199,7 @@ impl<'a> Printer<'a> {
     }
 
     /// The text of a batch.
-    fn lay_out(&mut self, batch: &Batch<Answers>, wanted: bool) {
+    fn lay_out(&mut self, batch: &Batch<BatchAnswers>, wanted: bool) {
         let LineArgs { mark, line_number, .. } = self.args;
         let (which, copies) = (&self.which, self.copies);
         let any = batch.out.any();
@@ -258,7 +258,7 @@ impl<'a> Printer<'a> {
 
     /// The filters that key `i` may be in, and the cascades that say no; behind each cascade
     /// what it rests its answer on.
-    fn which(&self, answers: &Answers, i: usize) -> Vec<String> {
+    fn which(&self, answers: &BatchAnswers, i: usize) -> Vec<String> {
         let says_yes: Vec<usize> = answers.which(i).collect();
         let names = (0..self.names.len()).filter_map(|filter| {
             match self.query.evidence(answers, filter, i) {
@@ -269,7 +269,7 @@ impl<'a> Printer<'a> {
         names.collect()
     }
 
-    fn line_json(&self, batch: &Batch<Answers>, line: Line<'_>) -> serde_json::Value {
+    fn line_json(&self, batch: &Batch<BatchAnswers>, line: Line<'_>) -> serde_json::Value {
         let maybe = line.key.map(|i| batch.out.any()[i]);
         let file = self.inputs[batch.input()].path().display().to_string();
         let mut value = json!({"file": file, "line": line.number, "maybe": maybe});

@@ -44,11 +44,11 @@ EXAMPLES:
 EXIT STATUS:
   0    yes, or done
   1    no
-  2    an error, told on standard error with a hint
+  2    an error, reported on standard error with a hint
   130  interrupted by a signal
-  141  whoever read standard output has gone, as with `| head`";
+  141  the reader of standard output has exited, as in `| head`";
 
-/// Have I seen this before? No, for certain, or mayhap.
+/// Have I seen this before? No, for certain, or maybe.
 ///
 /// Bloom filters and their family: plan one, build it from lists of keys, check lists against it,
 /// drop the lines that were seen before.

@@ -3,8 +3,8 @@
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use std::path::{Path, PathBuf};
 
-/// A file that is opened by its name. `-` is refused: elsewhere it is standard input or output, and
-/// a file of that name would surprise.
+/// A file that is opened by its name. `-` is refused: elsewhere it is standard input or output,
+/// and a file of that name would surprise.
 pub fn file() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| {
         if path == Path::new("-") {

@@ -1,6 +1,6 @@
 //! What is shown and where: data on standard output, everything else on standard error.
 
-use crate::exit::hinted;
+use crate::exit;
 use crate::globals::Globals;
 use crate::numbers::plural;
 use anstyle::{AnsiColor, Style};
@@ -27,7 +27,7 @@ pub fn styled(style: Style, text: impl Display) -> String {
 
 /// A line on standard error. Where even that cannot be written there is nobody left to tell: the
 /// exit code still says how it went.
-pub fn say(line: impl Display) {
+pub fn line(line: impl Display) {
     let _ = writeln!(anstream::stderr().lock(), "{line}");
 }
 
@@ -42,9 +42,9 @@ pub fn warning(what: &str, hint: Option<&str>) {
 }
 
 fn with_hint(style: Style, word: &str, what: &str, hint: Option<&str>) {
-    say(format_args!("{} {what}", styled(style, word)));
+    line(format_args!("{} {what}", styled(style, word)));
     if let Some(hint) = hint {
-        say(format_args!("{} {hint}", styled(GOOD, "hint:")));
+        line(format_args!("{} {hint}", styled(GOOD, "hint:")));
     }
 }
 
@@ -79,7 +79,10 @@ pub fn stdout_error(error: io::Error) -> anyhow::Error {
 pub fn check_stdout() -> anyhow::Result<()> {
     if crate::closed::stdout() {
         let closed = io::Error::other("it is closed");
-        return Err(hinted(stdout_error(closed), "send it to a file or a pipe, or to /dev/null"));
+        return Err(exit::with_hint(
+            stdout_error(closed),
+            "send it to a file or a pipe, or to /dev/null",
+        ));
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Nothing is drawn for work that is done before anybody wonders.
-const PATIENCE: Duration = Duration::from_millis(500);
+const SHOW_AFTER: Duration = Duration::from_millis(500);
 const STEP: Duration = Duration::from_millis(100);
 
 /// A bar that is there for as long as this value, and the answer to whoever asks by a signal.
@@ -102,7 +102,7 @@ impl Progress {
             let start = Instant::now();
             let mut bar = None;
             while ended.recv_timeout(STEP) == Err(RecvTimeoutError::Timeout) {
-                if start.elapsed() >= PATIENCE {
+                if start.elapsed() >= SHOW_AFTER {
                     draw(&mut bar);
                 }
             }

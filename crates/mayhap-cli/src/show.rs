@@ -220,8 +220,8 @@ pub struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// Say it: to people on standard error, to programs on standard output. Exit with 2 where it is
-    /// overfull, or lost keys, and that was not to be.
+    /// Say it: to people on standard error, to programs on standard output. Exit with 2 where it
+    /// is overfull, or lost keys, and that was not to be.
     pub fn report(
         self,
         rules: &ExtractRules,
@@ -234,7 +234,7 @@ impl Change<'_> {
         if globals.json && !self.to_stdout {
             print::json(&self.json(&info, left_out))?;
         } else if !globals.quiet {
-            print::say(self.text(&info));
+            print::line(self.text(&info));
         }
         if left_out > 0 && !globals.quiet {
             let hint = "a bitmap holds integers; --kind blocked holds any key";
@@ -307,7 +307,7 @@ pub fn made(
     } else if !globals.quiet {
         // What several filters have in common nobody has counted.
         let counted = info.keys.filter(|_| info.native.is_none());
-        print::say(format_args!("{what}: {}", state(info, counted)));
+        print::line(format_args!("{what}: {}", state(info, counted)));
     }
     warn_if_overfull(info, globals);
     Ok(())

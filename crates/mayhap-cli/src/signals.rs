@@ -33,8 +33,8 @@ pub fn stop_on_signal(watch: &Arc<ProgressAndCancel>) {
     });
 }
 
-/// A file that would exceed `ulimit -f` is a write that fails, with a message and the temporary file
-/// removed, not the end of the process.
+/// A file that would exceed `ulimit -f` is a write that fails, with a message and the temporary
+/// file removed, not the end of the process.
 pub fn survive_file_size_limit() {
     // Any handler will do; without one the process ends as it always has.
     _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
@@ -47,7 +47,7 @@ pub fn tell_on_signal() {
     ONCE.call_once(|| {
         let heard = ASKING.iter().copied().filter(|signal| !is_ignored(*signal));
         let Ok(mut signals) = Signals::new(heard) else { return };
-        thread::spawn(move || signals.forever().for_each(|_| print::say(progress::now())));
+        thread::spawn(move || signals.forever().for_each(|_| print::line(progress::now())));
     });
 }
 

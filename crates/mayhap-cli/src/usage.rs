@@ -14,7 +14,7 @@ pub fn report(error: &Error) -> Exit {
         let printed = print::out(&text.ansi().to_string());
         return printed.map_or_else(|error| crate::exit::report(&error), |()| Exit::Yes);
     }
-    print::say(hints(&text.ansi().to_string()).trim_end());
+    print::line(hints(&text.ansi().to_string()).trim_end());
     Exit::Error
 }
 
@@ -23,7 +23,7 @@ pub fn help(verb: &str) -> Exit {
     let mut command = Cli::command();
     command.build();
     if let Some(verb) = command.find_subcommand_mut(verb) {
-        print::say(verb.render_help().ansi().to_string().trim_end());
+        print::line(verb.render_help().ansi().to_string().trim_end());
     }
     Exit::Error
 }
@@ -34,7 +34,7 @@ pub fn help_of(group: &str, verb: &str) -> Exit {
     command.build();
     let group = command.find_subcommand_mut(group);
     if let Some(verb) = group.and_then(|group| group.find_subcommand_mut(verb)) {
-        print::say(verb.render_help().ansi().to_string().trim_end());
+        print::line(verb.render_help().ansi().to_string().trim_end());
     }
     Exit::Error
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// How long to wait for another writer.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct Wait {
-    /// Wait for another writer of the file to end; with a time, at most so long
+    /// Wait for another writer of the file to end; with a time, at most that long
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true)]
     #[arg(value_parser = numbers::duration)]
     wait: Option<Option<Duration>>,

@@ -51,8 +51,8 @@ fn files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Wait until somebody else is told that the file is being written. Whoever is to take the lock must
-/// be ready to wait: this asks by trying.
+/// Wait until somebody else is told that the file is being written. Whoever is to take the lock
+/// must be ready to wait: this asks by trying.
 fn wait_for_lock(folder: &Path, file: &str) {
     let start = Instant::now();
     while !said(&run(folder, &format!("add {file}"), b"")).contains("is being written") {
@@ -347,8 +347,8 @@ fn damaged_filters_are_not_asked() {
 }
 
 /// A mapped filter takes the memory of the pages it is asked about, not of its size; and verifying
-/// it lets go of what it has read. What the program takes by itself depends on how it was built, so
-/// a small filter is the measure.
+/// it lets go of what it has read. What the program takes by itself depends on how it was built,
+/// so a small filter is the measure.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_large_filter_is_asked_in_little_memory() {

@@ -13,7 +13,7 @@ const MAX_OFFERED: usize = 65_536;
 
 /// Maximum slices of a list. A policy asks for far fewer, but a period of a time window may take
 /// several, and imported slices are kept beside those that were there.
-pub(crate) const MOST_SLICES: usize = 4096;
+pub(crate) const MAX_SLICES: usize = 4096;
 
 /// What one owner has seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -260,7 +260,7 @@ impl List {
             let excess = self.slices.len().saturating_sub(policy.slices() as usize);
             self.slices.truncate(self.slices.len() - excess.min(2));
         }
-        self.slices.truncate(MOST_SLICES);
+        self.slices.truncate(MAX_SLICES);
     }
 
     /// Why this id is hidden, if it is. Call `forget_old` first.
@@ -325,7 +325,7 @@ impl List {
         new.sort_by_key(|(place, _)| *place);
         self.slices.extend(new.into_iter().map(|(_, slice)| slice));
         self.slices.sort_by_key(|slice| std::cmp::Reverse(slice.started));
-        self.slices.truncate(MOST_SLICES);
+        self.slices.truncate(MAX_SLICES);
     }
 
     /// Each id is on offer for as long as either list says, unless it is seen.

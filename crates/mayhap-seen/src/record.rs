@@ -25,7 +25,7 @@
 //! compacts them into a new body.
 
 use crate::golomb::{self, Range};
-use crate::list::{List, MOST_SLICES, Offer, Operation};
+use crate::list::{List, MAX_SLICES, Offer, Operation};
 use crate::policy::{Policy, Seconds};
 use crate::slice::{Shape, Slice};
 use mayhap::Hash;
@@ -183,7 +183,7 @@ fn read_body(body: &[u8]) -> Result<List, RecordError> {
     let last_new = touched.checked_sub(r.varint("time")?).ok_or(damaged("time"))?;
     let mut list = List { touched, last_new, ..List::default() };
     let slices = r.varint("number of slices")?;
-    if slices > MOST_SLICES as u64 {
+    if slices > MAX_SLICES as u64 {
         return Err(damaged("number of slices"));
     }
     for _ in 0..slices {

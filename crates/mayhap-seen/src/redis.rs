@@ -200,7 +200,7 @@ impl Redis {
         };
         match (self.learn(writes, options), old) {
             (Err(SeenError::Unreachable { .. }), Some(old)) => {
-                self.learned.put_off();
+                self.learned.defer();
                 Ok(old)
             }
             (learned, _) => learned,

@@ -42,7 +42,7 @@ impl Task for HashKeys128 {
 #[derive(Clone, Debug, Default)]
 pub struct ExactSet {
     /// 0 is a free slot.
-    places: Vec<u128>,
+    slots: Vec<u128>,
     keys: usize,
     /// Whether the hash 0 is in, which looks like a free slot.
     has_zero: bool,
@@ -51,7 +51,7 @@ pub struct ExactSet {
 /// Hashes whose slots are prefetched at once.
 const GROUP: usize = 32;
 /// Minimum number of slots.
-const FEWEST: usize = 1 << 10;
+const MIN_SLOTS: usize = 1 << 10;
 
 impl ExactSet {
     /// An empty set.
@@ -61,23 +61,23 @@ impl ExactSet {
 
     /// An empty set with this capacity. Growing is expensive: half of the time of a large set.
     pub fn with_capacity(keys: usize) -> ExactSet {
-        let places = vec![0; keys.saturating_add(keys / 4).max(FEWEST)];
-        ExactSet { places, keys: 0, has_zero: false }
+        let slots = vec![0; keys.saturating_add(keys / 4).max(MIN_SLOTS)];
+        ExactSet { slots, keys: 0, has_zero: false }
     }
 
     /// As [`with_capacity`](ExactSet::with_capacity); `None` if there is not enough memory.
     pub fn try_with_capacity(keys: usize) -> Option<ExactSet> {
-        let count = keys.checked_add(keys / 4)?.max(FEWEST);
-        let mut places = Vec::new();
-        places.try_reserve_exact(count).ok()?;
-        places.resize(count, 0);
-        Some(ExactSet { places, keys: 0, has_zero: false })
+        let count = keys.checked_add(keys / 4)?.max(MIN_SLOTS);
+        let mut slots = Vec::new();
+        slots.try_reserve_exact(count).ok()?;
+        slots.resize(count, 0);
+        Some(ExactSet { slots, keys: 0, has_zero: false })
     }
 
     /// All hashes, in arbitrary order.
     pub fn iter(&self) -> impl Iterator<Item = u128> {
         let zero = self.has_zero.then_some(0);
-        zero.into_iter().chain(self.places.iter().copied().filter(|hash| *hash != 0))
+        zero.into_iter().chain(self.slots.iter().copied().filter(|hash| *hash != 0))
     }
 
     /// The number of hashes.
@@ -87,7 +87,7 @@ impl ExactSet {
 
     /// Bytes of its array.
     pub fn bytes(&self) -> usize {
-        self.places.len() * size_of::<u128>()
+        self.slots.len() * size_of::<u128>()
     }
 
     /// Whether the hash is in the set.
@@ -95,17 +95,17 @@ impl ExactSet {
         if hash == 0 {
             return self.has_zero;
         }
-        !self.places.is_empty() && self.places[self.slot_of(hash)] == hash
+        !self.slots.is_empty() && self.slots[self.slot_of(hash)] == hash
     }
 
     /// Insert them all; `new` is cleared and filled, `true` for each that was not in the set.
     pub fn insert_batch_new(&mut self, hashes: &[u128], new: &mut Vec<bool>) {
         new.clear();
         for group in hashes.chunks(GROUP) {
-            self.make_room(group.len());
+            self.reserve(group.len());
             let mut touched = 0;
             for hash in group {
-                touched ^= self.places[self.first_slot(*hash)] as u64;
+                touched ^= self.slots[self.first_slot(*hash)] as u64;
             }
             std::hint::black_box(touched);
             new.extend(group.iter().map(|hash| self.insert(*hash)));
@@ -115,14 +115,14 @@ impl ExactSet {
     /// Look up all of them: `answers` is cleared and filled, one answer per hash.
     pub fn contains_batch(&self, hashes: &[u128], answers: &mut Vec<bool>) {
         answers.clear();
-        if self.places.is_empty() {
+        if self.slots.is_empty() {
             answers.extend(hashes.iter().map(|hash| self.contains(*hash)));
             return;
         }
         for group in hashes.chunks(GROUP) {
             let mut touched = 0;
             for hash in group {
-                touched ^= self.places[self.first_slot(*hash)] as u64;
+                touched ^= self.slots[self.first_slot(*hash)] as u64;
             }
             std::hint::black_box(touched);
             answers.extend(group.iter().map(|hash| self.contains(*hash)));
@@ -132,7 +132,7 @@ impl ExactSet {
     /// How many more fit before the array must grow.
     pub fn room(&self) -> usize {
         // Fewer than `slots_for` would take: it rounds the quarter down.
-        (self.places.len() / 5 * 4).saturating_sub(self.keys)
+        (self.slots.len() / 5 * 4).saturating_sub(self.keys)
     }
 
     /// Insert without growing.
@@ -141,8 +141,8 @@ impl ExactSet {
             return !std::mem::replace(&mut self.has_zero, true);
         }
         let at = self.slot_of(hash);
-        let new = self.places[at] == 0;
-        self.places[at] = hash;
+        let new = self.slots[at] == 0;
+        self.slots[at] = hash;
         self.keys += usize::from(new);
         new
     }
@@ -150,21 +150,21 @@ impl ExactSet {
     /// The maximum of bytes held while this many more are inserted: growing takes a second array.
     pub fn bytes_with(&self, more: usize) -> usize {
         match self.slots_for(more) {
-            Some(places) => (self.places.len() + places) * size_of::<u128>(),
+            Some(slots) => (self.slots.len() + slots) * size_of::<u128>(),
             None => self.bytes(),
         }
     }
 
     /// How many slots this many more need, if not those there are.
     fn slots_for(&self, more: usize) -> Option<usize> {
-        let (need, have) = (self.keys + more, self.places.len());
-        (need + need / 4 > have).then(|| (have + have / 2).max(need * 2).max(FEWEST))
+        let (need, have) = (self.keys + more, self.slots.len());
+        (need + need / 4 > have).then(|| (have + have / 2).max(need * 2).max(MIN_SLOTS))
     }
 
     /// Load factor at most four fifths, so that probe sequences are short.
-    fn make_room(&mut self, more: usize) {
-        let Some(places) = self.slots_for(more) else { return };
-        let old = std::mem::replace(&mut self.places, vec![0; places]);
+    fn reserve(&mut self, more: usize) {
+        let Some(slots) = self.slots_for(more) else { return };
+        let old = std::mem::replace(&mut self.slots, vec![0; slots]);
         self.keys = 0;
         for hash in old {
             if hash != 0 {
@@ -177,9 +177,9 @@ impl ExactSet {
     #[inline]
     fn slot_of(&self, hash: u128) -> usize {
         let mut at = self.first_slot(hash);
-        while self.places[at] != hash && self.places[at] != 0 {
+        while self.slots[at] != hash && self.slots[at] != 0 {
             at += 1;
-            if at == self.places.len() {
+            if at == self.slots.len() {
                 at = 0;
             }
         }
@@ -189,7 +189,7 @@ impl ExactSet {
     /// The first slot to probe: the high half of a product maps hashes to any number of slots.
     #[inline]
     fn first_slot(&self, hash: u128) -> usize {
-        (((hash >> 64) * self.places.len() as u128) >> 64) as usize
+        (((hash >> 64) * self.slots.len() as u128) >> 64) as usize
     }
 }
 

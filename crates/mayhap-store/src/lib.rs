@@ -47,7 +47,7 @@ pub mod secret_file;
 pub mod text;
 
 pub use filter::{
-    Answers, BitStats, BuildError, BuildSpec, Built, CascadeInfo, CascadeLayer, ChangeError,
+    BatchAnswers, BitStats, BuildError, BuildSpec, Built, CascadeInfo, CascadeLayer, ChangeError,
     DEFAULT_FPR, Each, Edit, Filled, Filter, HostError, Info, KeySource, Lookup, Measured, Merge,
     NativeInfo, Needs, OpenError, OpenOptions, Overfull, Prepared, Query, QuotientInfo, RandomKeys,
     Removed, Slice, Tally, Target, Verify, WindowInfo, check_growth,

@@ -25,15 +25,16 @@ EXAMPLES:
 
 EXIT STATUS:
   0    all keys are in
-  2    an error, told on standard error, and the file is as it was; or with --strict, the filter is
+  2    an error, reported on standard error, and the file is unchanged; or with --strict, the filter is
        overfull (the keys are in)
-  130  interrupted by a signal: the file is as it was";
+  130  interrupted by a signal: the file is unchanged";
 
 /// Add keys to a filter.
 ///
-/// The file is replaced whole when all keys are in; until then, and if anything fails, it stays
-/// as it was. One writer at a time: a second one is told who writes, or waits with --wait. If
-/// more keys come than there is room for, all are kept, the rate climbs, and a warning says so.
+/// The file is replaced atomically when all keys are in; until then, and if anything fails, it
+/// stays unchanged. There is one writer at a time: a second one gets an error that names the
+/// first, or waits with --wait. If there are more keys than planned, all are kept, the rate rises,
+/// and a warning says so.
 #[derive(Args)]
 #[command(after_long_help = manual::page(MANUAL, manual::FILTER_FILES))]
 pub struct Add {
@@ -50,12 +51,12 @@ pub struct Add {
     #[command(flatten)]
     max_memory: MaxMemory,
 
-    /// Exit with 2 if the filter is overfull; the keys are added all the same
+    /// Exit with 2 if the filter is overfull; the keys are still added
     #[arg(long)]
     strict: bool,
 
-    /// For a cascade, which is built from whole lists: record the keys exactly, 8 bytes each, until
-    /// it is built anew
+    /// For a cascade, which is built from complete lists: record the keys exactly, 8 bytes each,
+    /// until it is built again
     #[arg(long)]
     stash: bool,
 

@@ -1,6 +1,6 @@
 //! `mayhap bench FILE`.
 
-use crate::exit::{Exit, refuse};
+use crate::exit::{Exit, error_with_hint};
 use crate::filter_args::KeyFile;
 use crate::globals::Globals;
 use crate::manual;
@@ -21,13 +21,13 @@ EXAMPLES:
 
 EXIT STATUS:
   0  measured
-  2  an error, told on standard error";
+  2  an error, reported on standard error";
 
-/// Measure lookups a second on this machine: of this filter, and of a small one of its kind that
+/// Measure lookups per second on this machine, of this filter and of a small one of its kind that
 /// fits into the cache.
 ///
-/// Keys are random and hashed beforehand, so nearly all are absent from the filter. A filter larger than the
-/// cache shows what memory allows, and a batch how far lookups overlap.
+/// Keys are random and hashed beforehand, so nearly all are absent from the filter. A filter
+/// larger than the cache shows the latency of memory, and a batch how far lookups overlap.
 #[derive(Args)]
 #[command(after_long_help = manual::page(MANUAL, manual::KEY_FILES))]
 pub struct Bench {
@@ -62,13 +62,13 @@ impl Bench {
         let options = OpenOptions { verify: Verify::Header, ..self.key_file.options() };
         let file = Filter::open(&self.file, &options)?;
         let filter = file.native().ok_or_else(|| {
-            refuse(
+            error_with_hint(
                 format!("{}: a {} filter hashes for itself", self.file.display(), file.name()),
                 "bench measures Mayhap's own kinds",
             )
         })?;
         let Some(scheme) = filter.scheme() else {
-            return Err(refuse(
+            return Err(error_with_hint(
                 "a bitmap hashes nothing: there are no hashed lookups to measure",
                 "bench measures filters",
             ));

@@ -4,7 +4,7 @@ mod cascade;
 
 use crate::budget::MaxMemory;
 use crate::create_args::{self, ForeignCreateArgs, KindArg, RemovalArgs, SeedArg, WindowSpan};
-use crate::exit::{Exit, refuse};
+use crate::exit::{Exit, error_with_hint};
 use crate::files::Files;
 use crate::filter_args::{FormatArg, KeyFile};
 use crate::globals::Globals;
@@ -46,22 +46,22 @@ EXAMPLES:
 
 EXIT STATUS:
   0    the filter is written
-  2    an error, told on standard error, and nothing was written; or with --strict, more keys came
-       than were planned (the filter is written)
+  2    an error, reported on standard error, and nothing was written; or with --strict, there were
+       more keys than planned (the filter is written)
   130  interrupted by a signal: nothing was written";
 
 /// Build a filter from lists of keys.
 ///
-/// Without -n the keys of files are counted first; on standard input, where they cannot be, the
-/// filter grows as they come (--kind scalable). The file is replaced whole or not at all.
+/// Without -n the keys of files are counted first; keys of standard input cannot be counted, so
+/// the filter grows as they arrive (--kind scalable). The file is replaced atomically.
 #[derive(Args)]
 #[command(after_long_help = manual::page(MANUAL, manual::FILTER_FILES))]
 pub struct Build {
-    /// Where the filter goes; `-` is standard output
+    /// Output file; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// Distinct keys to make room for: 5000, 10M, 2G
+    /// Number of distinct keys to size the filter for: 5000, 10M, 2G
     #[arg(short = 'n', long = "keys", value_name = "KEYS", value_parser = numbers::count)]
     capacity: Option<u64>,
 
@@ -69,7 +69,8 @@ pub struct Build {
     #[arg(short = 'p', long, alias = "rate", value_name = "RATE", value_parser = numbers::rate)]
     fpr: Option<f64>,
 
-    /// Memory to spend: decides the rate for the keys, or with -p the keys for the rate
+    /// Memory to use: determines the rate for the keys or, with -p, the number of keys for the
+    /// rate
     #[arg(long, value_name = "SIZE", value_parser = numbers::size)]
     memory: Option<u64>,
 
@@ -80,33 +81,34 @@ pub struct Build {
     #[command(flatten)]
     removal: RemovalArgs,
 
-    /// Build it in so many pieces, for `mayhap redis load` to spread over a cluster
+    /// Build the filter in this many shards, which `mayhap redis load` spreads over a cluster
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=4096))]
     shards: Option<u32>,
 
-    /// What a windowed filter remembers: so many keys (10M) or so long (24h)
+    /// What a windowed filter remembers: a number of keys (10M) or a time (24h)
     #[arg(long, value_name = "KEYS|TIME", value_parser = create_args::window_span)]
     window: Option<WindowSpan>,
 
-    /// Parts that a window is cut into: more forget more exactly, and cost more [default: 4]
+    /// Number of parts that a window is divided into: more parts forget more precisely, and cost
+    /// more [default: 4]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     generations: Option<u32>,
 
-    /// Hash under a random secret, safe against people who choose the keys. The secret is
-    /// written to the key file, and every verb needs it to use the filter
+    /// Hash with a random secret, so that people who choose the keys cannot attack the filter. The
+    /// secret is written to the key file, and every verb needs it to use the filter
     #[arg(long, conflicts_with = "seed")]
     keyed: bool,
 
     #[command(flatten)]
     key_file: KeyFile,
 
-    /// Hash with this seed: filters that shall merge need the same [default: 0]. For valkey-bloom
+    /// Hash with this seed; filters to be merged need the same one [default: 0]. For valkey-bloom:
     /// 64 hexadecimal digits, or `random`
     #[arg(long, value_name = "NUMBER", conflicts_with = "key_file", value_parser = create_args::seed)]
     #[arg(allow_hyphen_values = true)]
     seed: Option<SeedArg>,
 
-    /// Note something in the file, for `info` to show. Can be given again
+    /// Store metadata in the file, which `info` shows. Can be repeated
     #[arg(long = "meta", value_name = "NAME=VALUE", value_parser = pair)]
     meta: Vec<(String, String)>,
 
@@ -120,7 +122,7 @@ pub struct Build {
     #[arg(long)]
     force: bool,
 
-    /// Exit with 2 if more keys came than there was room for; the filter is written all the same
+    /// Exit with 2 if there were more keys than planned; the filter is still written
     #[arg(long)]
     strict: bool,
 
@@ -205,7 +207,7 @@ impl Build {
             return Ok((rules, Target::Foreign(format, options)));
         }
         if self.foreign.are_given() {
-            return Err(refuse(
+            return Err(error_with_hint(
                 "--bits-per-key, --expansion, --nonscaling, --variant: for other programs' filters",
                 "name one with --format, or leave them out",
             ));
@@ -248,14 +250,14 @@ impl Build {
     fn is_cascade(&self) -> anyhow::Result<bool> {
         let (kind, given) = (self.kind.0, self.lists.are_given());
         if self.shards.is_some() && self.removal.are_given() {
-            return Err(refuse(
+            return Err(error_with_hint(
                 "--shards with --deletes or --growth: pieces are blocked filters",
                 "leave out one of them",
             ));
         }
         if self.shards.is_some() && (!matches!(kind, None | Some(Kind::Blocked)) || given) {
             let kind = if given { "cascade" } else { self.kind.name() };
-            return Err(refuse(
+            return Err(error_with_hint(
                 format!("--shards: a {kind} filter does not come in pieces"),
                 "leave out --kind: pieces are blocked filters; or leave out --shards",
             ));
@@ -263,7 +265,7 @@ impl Build {
         match kind {
             Some(Kind::Cascade) => Ok(true),
             None => Ok(given),
-            Some(kind) if given => Err(refuse(
+            Some(kind) if given => Err(error_with_hint(
                 format!("--include, --exclude and --prefer: a {kind} filter has one list"),
                 "--kind cascade has two",
             )),
@@ -286,7 +288,7 @@ impl Build {
         if !ours {
             return Ok(());
         }
-        Err(refuse(
+        Err(error_with_hint(
             format!("--format {format} is another program's filter: it has keys and a rate"),
             "leave out --kind, --deletes, --growth, --shards, --window, --generations, --memory, --keyed, --key-file and --meta",
         ))
@@ -297,14 +299,14 @@ impl Build {
         let (kind, sized) =
             (self.kind.0, self.fpr.is_some() || self.capacity.is_some() || self.memory.is_some());
         if self.capacity.is_some() && self.fpr.is_some() && self.memory.is_some() {
-            return Err(refuse(
+            return Err(error_with_hint(
                 "keys, rate and memory were all given: any two decide the third",
                 "leave out -n, -p or --memory",
             ));
         }
         self.removal.check(self.kind)?;
         if self.removal.are_given() && (self.window.is_some() || self.generations.is_some()) {
-            return Err(refuse(
+            return Err(error_with_hint(
                 "--deletes and --growth: a windowed filter forgets by itself",
                 "leave them out, or --window and --generations",
             ));
@@ -312,30 +314,30 @@ impl Build {
         let windowed = matches!(kind, None | Some(Kind::Windowed));
         if !windowed && (self.window.is_some() || self.generations.is_some()) {
             let flag = if self.window.is_some() { "--window" } else { "--generations" };
-            return Err(refuse(
+            return Err(error_with_hint(
                 format!("{flag}: a {} filter forgets nothing", self.kind.name()),
                 "--kind windowed does",
             ));
         }
         match (self.window, self.capacity) {
-            (Some(WindowSpan::Keys(_)), Some(_)) => Err(refuse(
+            (Some(WindowSpan::Keys(_)), Some(_)) => Err(error_with_hint(
                 "-n and a --window of keys say the same thing twice",
                 "leave out -n, or give the window as a time, as in --window 24h",
             )),
             (None, None) if kind == Some(Kind::Windowed) || self.generations.is_some() => {
-                Err(refuse(
+                Err(error_with_hint(
                     "a windowed filter must know what to remember",
                     "say --window 10M for the last ten million keys, or --window 24h with -n for the keys of a day",
                 ))
             }
-            _ if kind == Some(Kind::Bitmap) && sized => Err(refuse(
+            _ if kind == Some(Kind::Bitmap) && sized => Err(error_with_hint(
                 "a bitmap is exact and as large as its ids make it: -n, -p and --memory do not apply",
                 "leave them out",
             )),
             _ if kind == Some(Kind::Bitmap)
                 && (self.keyed || self.key_file.named().is_some() || self.seed.is_some()) =>
             {
-                Err(refuse(
+                Err(error_with_hint(
                     "a bitmap hashes nothing: --keyed, --key-file and --seed do not apply",
                     "leave them out",
                 ))
@@ -363,13 +365,13 @@ impl Build {
             return Ok(replace::check(&self.output, over)?);
         }
         if std::io::stdout().is_terminal() {
-            return Err(refuse(
+            return Err(error_with_hint(
                 "a filter is binary, and standard output is a terminal",
                 "name a file with -o, or send it on with a pipe",
             ));
         }
         if self.keyed && self.key_file.named().is_none() {
-            return Err(refuse(
+            return Err(error_with_hint(
                 "--keyed with -o -: there is no file to put the key file beside",
                 "name one with --key-file",
             ));
@@ -390,7 +392,7 @@ impl Build {
         let mut metadata = Metadata::new().with_created(now_s());
         for (name, value) in &self.meta {
             if is_reserved(name) {
-                return Err(refuse(
+                return Err(error_with_hint(
                     format!("--meta {name}: names that start with \"mayhap.\" are set by mayhap"),
                     "choose another name",
                 ));

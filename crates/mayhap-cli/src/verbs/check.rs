@@ -1,6 +1,6 @@
 //! `mayhap check FILE [INPUT…]`.
 
-use crate::exit::{Exit, refuse};
+use crate::exit::{Exit, error_with_hint};
 use crate::files::Files;
 use crate::filter_args::{FormatArgs, KeyFile, verify_unless, with_key_type};
 use crate::globals::Globals;
@@ -30,46 +30,44 @@ EXAMPLES:
 EXIT STATUS:
   0    a line was printed or counted
   1    no line was
-  2    an error, told on standard error; other inputs were read all the same
-  141  whoever read standard output has gone, as with `| head`";
+  2    an error, reported on standard error; other inputs were still read
+  141  the reader of standard output has exited, as in `| head`";
 
 /// Print the lines that may be in a filter; the others are certainly not in.
 ///
-/// Lines are printed as they came and in their order. A line without a key (--field, --csv,
-/// --json-key) is neither in nor certainly not in: it is counted, and printed only by --mark. Exit:
-/// 0 if a line was printed (or counted), 1 if none, 2 for trouble: an input that cannot be read is
-/// told and the others are read all the same. Every byte of the filter is verified first, which reads it all;
-/// --no-verify answers at once, whatever the size.
+/// Lines are printed unchanged and in input order. A line without a key (--field, --csv,
+/// --json-key) is neither in nor certainly not in: it is counted, and printed only with --mark. Exit:
+/// 0 if a line was printed (or counted), 1 if none, 2 for errors: an input that cannot be read is reported, and the others are still read. Every byte of the filter is verified first, which reads the whole file; --no-verify answers immediately, whatever its size.
 #[derive(Args)]
 #[command(after_long_help = manual::page(MANUAL, manual::KEY_FILES))]
 pub struct Check {
-    /// The filter to ask
+    /// The filter to query
     #[arg(value_name = "FILE", value_parser = paths::file())]
     filter: PathBuf,
 
     #[command(flatten)]
     lines: LineArgs,
 
-    /// Ask this filter too: a line may be in if it may be in any. Can be given again
+    /// Query this filter too: a line may be in if it may be in any of them. Can be repeated
     #[arg(short = 'F', long = "filter", value_name = "OTHER", value_parser = paths::file())]
     others: Vec<PathBuf>,
 
-    /// Print before each line the filters it may be in, with a tab between. Behind a cascade's name
-    /// stands what its answer rests on: `:lists`, right for keys of both; `:stash`, recorded since;
-    /// `:rate`, turned away as most others are (seen with --mark)
+    /// Print the filters a line may be in before it, with a tab between. The name of a cascade is
+    /// followed by the evidence: `:lists` (exact for keys of both lists), `:stash` (recorded
+    /// later), `:rate` (rejected like most other keys; shown with --mark)
     #[arg(long, conflicts_with_all = ["invert", "count"])]
     which: bool,
 
-    /// Print before each line how many copies of its key may be in, with a tab between: never fewer
-    /// than there are. For filters that count them, quotient and counting; of several the sum
+    /// Print how many copies of its key may be in before each line, with a tab between: never too
+    /// few. For quotient and counting filters; for several filters, the sum
     #[arg(long, conflicts_with_all = ["invert", "count"])]
     count_copies: bool,
 
-    /// Keys of this list, one a line, are certainly not in: exact, for false positives you know
+    /// Keys of this file, one per line, count as not in: an exact list of known false positives
     #[arg(long, value_name = "ALLOWLIST")]
     except: Option<PathBuf>,
 
-    /// Do not verify the filter first: answers at once, and as well as the file is
+    /// Do not verify the filter first: answers immediately, but damage goes unnoticed
     #[arg(long)]
     no_verify: bool,
 
@@ -121,7 +119,7 @@ impl Check {
 fn check_counts(filter: &Filter) -> anyhow::Result<()> {
     match filter.counts_copies() {
         true => Ok(()),
-        false => Err(refuse(
+        false => Err(error_with_hint(
             format!(
                 "{}: a {} filter does not count copies",
                 filter.path().display(),
@@ -138,7 +136,7 @@ fn rules(keys: &KeyArgs, filters: &[Filter]) -> anyhow::Result<ExtractRules> {
     let rules = keys.rules_for(first)?;
     for other in others {
         if keys.rules_for(other)? != rules {
-            return Err(refuse(
+            return Err(error_with_hint(
                 format!("the filters read keys differently: {} and {}", says(first), says(other)),
                 "check them one after another",
             ));

@@ -13,7 +13,7 @@ EXAMPLES:
 
 EXIT STATUS:
   0  printed
-  2  an error, told on standard error";
+  2  an error, reported on standard error";
 
 /// Print the completion script for a shell
 ///

@@ -1,7 +1,7 @@
 //! `mayhap convert IN -o OUT --to FORMAT`.
 
 use crate::create_args::VariantArg;
-use crate::exit::{Exit, refuse};
+use crate::exit::{Exit, error_with_hint};
 use crate::filter_args::{FormatArgs, KeyFile, formats, with_key_type};
 use crate::globals::Globals;
 use crate::key_args::ForeignKeyArg;
@@ -26,15 +26,16 @@ EXAMPLES:
 
 EXIT STATUS:
   0  the result is written
-  2  an error, told on standard error, and nothing was written";
+  2  an error, reported on standard error, and nothing was written";
 
-/// Turn another program's filter into another format of its family, or wrap it in a Mayhap file.
+/// Convert another program's filter to another format of its family, or wrap it in a Mayhap file.
 ///
-/// Formats that hash alike are one family, and their bits move freely: leveldb, goleveldb and
-/// badger; redisbloom and redisbloom-dump; kevburnsjr and num-base64; dcso and poppy's first
-/// version; parquet and parquet-bitset; and `--variant` of bits-and-blooms and dcso. `--to mayhap` wraps any of them in a Mayhap file, with checksums
-/// and quick to open: it answers as before, and `--to` its format gives it back byte for byte.
-/// Between families bits cannot be translated: build from the keys with `build --format`.
+/// Formats with the same hash and layout form a family and can be converted into each other:
+/// leveldb, goleveldb and badger; redisbloom and redisbloom-dump; kevburnsjr and num-base64; dcso
+/// and poppy's first version; parquet and parquet-bitset; and `--variant` of bits-and-blooms and
+/// dcso. `--to mayhap` wraps any of them in a Mayhap file, with checksums and memory-mapped: its
+/// answers stay the same, and converting it back gives the same bytes. A filter cannot be
+/// converted to another family: build it from the keys with `build --format`.
 #[derive(Args)]
 #[command(after_long_help = manual::page(MANUAL, manual::FILTER_FILES))]
 pub struct Convert {
@@ -42,11 +43,11 @@ pub struct Convert {
     #[arg(value_name = "IN", value_parser = paths::file())]
     input: PathBuf,
 
-    /// Where the result goes; `-` is standard output
+    /// Output file; `-` is standard output
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 
-    /// The format it becomes
+    /// Target format
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     to: Format,
 
@@ -69,7 +70,7 @@ impl Convert {
         let over = if self.force { Overwrite::Anything } else { Overwrite::Filters };
         let to_stdout = self.output == Path::new("-");
         if to_stdout && std::io::stdout().is_terminal() {
-            return Err(refuse(
+            return Err(error_with_hint(
                 "a filter is binary, and standard output is a terminal",
                 "name a file with -o, or send it on with a pipe",
             ));
@@ -98,14 +99,14 @@ impl Convert {
 
     fn explain(&self, error: ChangeError) -> anyhow::Error {
         match error {
-            ChangeError::Foreign(ForeignError::Untranslatable { from, to }) => refuse(
+            ChangeError::Foreign(ForeignError::Untranslatable { from, to }) => error_with_hint(
                 format!("{from} and {to} hash differently, so bits cannot be translated"),
                 format!(
                     "build it from the keys: `mayhap build --format {to} -o {} LIST`",
                     self.output.display()
                 ),
             ),
-            ChangeError::Native => refuse(
+            ChangeError::Native => error_with_hint(
                 format!("{} is a Mayhap filter already", self.input.display()),
                 "bits cannot be translated: build one from the keys with `build --format`",
             ),

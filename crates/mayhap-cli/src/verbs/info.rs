@@ -1,6 +1,6 @@
 //! `mayhap info FILE`.
 
-use crate::exit::{Exit, refuse};
+use crate::exit::{Exit, error_with_hint};
 use crate::filter_args::{FormatArgs, KeyFile, verify_unless};
 use crate::globals::Globals;
 use crate::manual;
@@ -21,11 +21,11 @@ EXAMPLES:
 
 EXIT STATUS:
   0  the filter is shown
-  2  it is damaged, no filter, or cannot be read; told on standard error";
+  2  it is damaged, not a filter, or cannot be read; reported on standard error";
 
-/// Show what a filter is, how full, and how often it errs now.
+/// Show a filter's kind, parameters, fill and current false-positive rate.
 ///
-/// Every byte is verified first. --no-verify looks at the header only and answers at once.
+/// Every byte is verified first. --no-verify reads only the header and answers immediately.
 #[derive(Args)]
 #[command(after_long_help = manual::page(MANUAL, manual::KEY_FILES))]
 pub struct Info {
@@ -33,12 +33,12 @@ pub struct Info {
     #[arg(value_name = "FILE", value_parser = paths::file())]
     file: PathBuf,
 
-    /// Measure the rate: ask about random keys, of which none was added [default: 1M]
+    /// Measure the false-positive rate with random keys, none of which was added [default: 1M]
     #[arg(long, value_name = "PROBES", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "1M", value_parser = numbers::count, conflicts_with = "no_verify")]
     measure: Option<u64>,
 
-    /// Show what the header says and no more
+    /// Show only what the header says
     #[arg(long)]
     no_verify: bool,
 
@@ -52,7 +52,7 @@ pub struct Info {
 impl Info {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         if self.measure == Some(0) {
-            return Err(refuse(
+            return Err(error_with_hint(
                 "--measure=0 measures nothing",
                 "ask for a million or more: --measure=1M",
             ));

@@ -1,7 +1,7 @@
 //! `mayhap man DIR`.
 
 use crate::Cli;
-use crate::exit::{Exit, Hint};
+use crate::exit::{Exit, HintExt};
 use crate::manual;
 use anyhow::Context;
 use clap::{Args, Command, CommandFactory};
@@ -15,15 +15,15 @@ EXAMPLES:
 
 EXIT STATUS:
   0  written
-  2  an error, told on standard error";
+  2  an error, reported on standard error";
 
-/// Write the manual pages into a folder, one for each verb.
+/// Write the manual pages into a directory, one per verb.
 ///
-/// Made of the same definitions as --help: mayhap man ~/.local/share/man/man1
+/// Generated from the same definitions as --help: mayhap man ~/.local/share/man/man1
 #[derive(Args)]
 #[command(after_long_help = manual::page(MANUAL, ""))]
 pub struct Man {
-    /// The folder; made if it is not there
+    /// The directory; created if it does not exist
     dir: PathBuf,
 }
 

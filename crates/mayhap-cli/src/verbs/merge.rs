@@ -1,7 +1,7 @@
 //! `mayhap merge -o OUT A B…`.
 
 use crate::budget::MaxMemory;
-use crate::exit::{Exit, refuse};
+use crate::exit::{Exit, error_with_hint};
 use crate::filter_args::{FormatArgs, KeyFile};
 use crate::globals::Globals;
 use crate::manual;
@@ -22,19 +22,18 @@ EXAMPLES:
 
 EXIT STATUS:
   0  the result is written
-  2  an error, told on standard error, and nothing was written; or with --strict, the result is
+  2  an error, reported on standard error, and nothing was written; or with --strict, the result is
      overfull (it is written)";
 
-/// Make one filter of several that were built alike.
+/// Merge filters that were built with the same parameters.
 ///
 /// Their kind, size and hash must agree: build them with the same --kind, -n, -p and --seed or
-/// --key-file. A union holds what any of them holds. An intersection holds what all of them hold,
-/// with somewhat more false positives than one built from the common keys would have. The result of
+/// --key-file. A union holds the keys of all of them. An intersection holds the keys they have in common, with somewhat more false positives than a filter built from those keys. The result of
 /// keyed filters gets its key file beside it, unless --key-file names one.
 #[derive(Args)]
 #[command(after_long_help = manual::page(MANUAL, manual::FILTER_FILES))]
 pub struct Merge {
-    /// Where the result goes; may be one of the filters
+    /// Output file; may be one of the inputs
     #[arg(short, long, value_name = "OUT", value_parser = paths::file())]
     output: PathBuf,
 
@@ -59,7 +58,7 @@ pub struct Merge {
     #[arg(long)]
     force: bool,
 
-    /// Exit with 2 if the result is overfull; it is written all the same
+    /// Exit with 2 if the result is overfull; it is still written
     #[arg(long)]
     strict: bool,
 
@@ -70,9 +69,9 @@ pub struct Merge {
 /// What the result holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Op {
-    /// What any of them holds
+    /// Keys that are in any of them
     Union,
-    /// What all of them hold
+    /// Keys that are in all of them
     Intersect,
 }
 
@@ -80,7 +79,7 @@ impl Merge {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let [first, others @ ..] = self.files.as_slice() else { return Ok(Exit::Error) };
         if others.is_empty() {
-            return Err(refuse("one filter alone cannot be merged", "name two or more"));
+            return Err(error_with_hint("one filter alone cannot be merged", "name two or more"));
         }
         let over = if self.force { Overwrite::Anything } else { Overwrite::Filters };
         replace::check(&self.output, over)?;

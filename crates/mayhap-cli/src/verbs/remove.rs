@@ -30,14 +30,14 @@ EXAMPLES:
 
 EXIT STATUS:
   0    done, whether the keys were in or not
-  2    an error, told on standard error, and the file is as it was
-  130  interrupted by a signal: the file is as it was";
+  2    an error, reported on standard error, and the file is as it was
+  130  interrupted by a signal: the file is unchanged";
 
 /// Remove keys from a quotient or counting filter or a bitmap; other kinds cannot.
 ///
 /// A key that was added twice is removed by removing it twice. Keys that are certainly not in are
-/// refused: counted, printed with -v, and nothing changes. Remove only what was added: taking out a key that merely looks as if it were in
-/// can make the filter miss others.
+/// refused: counted, printed with -v, and nothing changes. Remove only what was added: taking out
+/// a key that merely looks as if it were in can make the filter miss others.
 #[derive(Args)]
 #[command(after_long_help = manual::page(MANUAL, manual::FILTER_FILES))]
 pub struct Remove {

@@ -49,7 +49,7 @@ fn kinds() -> String {
         rows.push(cells.map(str::to_owned).collect());
     }
     let legend = "`mayhap build --kind KIND` builds one, `--shards S` a sharded one; `mayhap plan` \
-                  tells what each costs.\n";
+                  shows what each costs.\n";
     print::left_table(&rows) + "\n" + &styled(FAINT, legend)
 }
 
@@ -62,7 +62,7 @@ fn formats() -> String {
         let variants: Vec<&str> = Variant::of(format).iter().map(|form| form.name()).collect();
         rows.push(vec![format.name().to_owned(), keys.join(", "), variants.join(", ")]);
     }
-    let legend = "`--format FORMAT` names one where a file does not say; `--key-type` and \
+    let legend = "`--format FORMAT` names one if the bytes of a file do not show it; `--key-type` and \
                   `--variant` choose among keys and variants, the first of which is the default.\n";
     print::left_table(&rows) + "\n" + &styled(FAINT, legend)
 }

@@ -19,14 +19,14 @@ EXAMPLES:
   mayhap verify --column id table.parquet  filters against the values of their column
 
 EXIT STATUS:
-  0  all are whole
-  1  one is damaged, or no filter; for Parquet, a filter lacks values of its column
+  0 all are intact
+  1  one is damaged, or not a filter; for Parquet, a filter lacks values of its column
   2  one cannot be read";
 
 /// Check every byte of filters: checksums, lengths, parameters.
 ///
-/// States of `dedup --exact` are checked too. Exit: 0 if all are whole, 1 if one is damaged or no filter, 2 if one cannot be read. No key
-/// file is needed.
+/// States of `dedup --exact` are checked too. Exit: 0 if all are intact, 1 if one is damaged or
+/// not a filter, 2 if one cannot be read. No key file is needed.
 #[derive(Args)]
 #[command(after_long_help = manual::page(MANUAL, ""))]
 pub struct Verify {
@@ -34,7 +34,7 @@ pub struct Verify {
     #[arg(value_name = "FILE", required = true, value_parser = paths::file())]
     files: Vec<PathBuf>,
 
-    /// Files are Parquet: read this column's values and see that its filters have them all
+    /// The files are Parquet: check that the filters of this column contain all its values
     #[arg(long, value_name = "NAME", help_heading = "Other programs")]
     column: Option<String>,
 }
@@ -51,7 +51,7 @@ impl Verify {
                 continue;
             }
             match Filter::verify(path) {
-                Ok(header) => say(path, &header, globals)?,
+                Ok(header) => report(path, &header, globals)?,
                 Err(error) => {
                     let damaged = matches!(error, OpenError::Format { .. });
                     exit = exit.worse(if damaged { Exit::No } else { Exit::Error });
@@ -70,7 +70,7 @@ impl Verify {
     }
 }
 
-fn say(path: &std::path::Path, header: &Header, globals: &Globals) -> anyhow::Result<()> {
+fn report(path: &std::path::Path, header: &Header, globals: &Globals) -> anyhow::Result<()> {
     let (kind, keys, size) = (header.kind, header.keys, header.file_bytes);
     let path = path.display();
     if globals.json {
@@ -144,10 +144,10 @@ mod exact {
 #[cfg(not(feature = "parquet-values"))]
 mod values {
     use super::*;
-    use crate::exit::hinted;
+    use crate::exit::with_hint;
 
     pub fn compare(_: &[PathBuf], _: &str, _: &Globals) -> anyhow::Result<Exit> {
-        Err(hinted(
+        Err(with_hint(
             anyhow::anyhow!("--column: this build cannot read the values of Parquet files"),
             "packages can; from source: cargo install --path crates/mayhap-cli --features parquet-values",
         ))
@@ -174,12 +174,12 @@ mod values {
             if compared.iter().any(|row_group| row_group.missing > 0) {
                 exit = Exit::No;
             }
-            say(path, column, &compared, globals)?;
+            report(path, column, &compared, globals)?;
         }
         Ok(exit)
     }
 
-    fn say(
+    fn report(
         path: &Path,
         column: &str,
         compared: &[ColumnCheck],

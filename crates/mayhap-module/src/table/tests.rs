@@ -1,4 +1,5 @@
 use super::*;
+use crate::Args;
 use crate::keyspace::memory::Memory;
 
 #[test]

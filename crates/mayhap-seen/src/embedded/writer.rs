@@ -22,7 +22,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
 /// Lists checked in one sweep, so that marks wait only briefly.
-const SWEPT_AT_ONCE: usize = 512;
+const EXPIRE_BATCH: usize = 512;
 /// Maximum jobs in one transaction.
 const JOBS_AT_ONCE: usize = 4096;
 /// Backoff after the first failure, and its maximum.
@@ -134,7 +134,7 @@ impl Writer {
             if next_sweep <= now {
                 // Nobody has to mark anything to notice that the file is gone.
                 let is_there = self.file.check().is_ok() && self.failure.is_none();
-                let more = is_there && self.sweep(true).is_ok_and(|(_, more)| more);
+                let more = is_there && self.expire(true).is_ok_and(|(_, more)| more);
                 // More to do: after the jobs that came meanwhile.
                 next_sweep = if more { now } else { now + self.sweep_every };
             }
@@ -151,7 +151,7 @@ impl Writer {
         let durable = self.durability == Durability::EveryCall || jobs.iter().any(sync);
         let mut swept = Ok(0);
         if jobs.iter().any(|job| matches!(job.work, Work::Sweep)) {
-            swept = self.sweep_all();
+            swept = self.expire_all();
         }
         let now = (self.clock)();
         let policy = self.policy;
@@ -310,10 +310,10 @@ impl Writer {
         self.file.committed()
     }
 
-    fn sweep_all(&mut self) -> Result<u64, SeenError> {
+    fn expire_all(&mut self) -> Result<u64, SeenError> {
         let mut all = 0;
         loop {
-            let (count, more) = self.sweep(false)?;
+            let (count, more) = self.expire(false)?;
             all += count;
             if !more {
                 return Ok(all);
@@ -322,7 +322,7 @@ impl Writer {
     }
 
     /// Check lists that may have expired: how many were removed, and whether there are more.
-    fn sweep(&mut self, durable: bool) -> Result<(u64, bool), SeenError> {
+    fn expire(&mut self, durable: bool) -> Result<(u64, bool), SeenError> {
         let now = (self.clock)();
         if self.file.catch_damage(|| self.is_nothing_due(now))? {
             return Ok((0, false));
@@ -334,7 +334,7 @@ impl Writer {
                 .ends
                 .range(..(now.saturating_add(1), [].as_slice()))
                 .map_err(away)?
-                .take(SWEPT_AT_ONCE)
+                .take(EXPIRE_BATCH)
             {
                 let entry = entry.map_err(away)?.0;
                 let (end, owner) = entry.value();
@@ -359,7 +359,7 @@ impl Writer {
                     Err(error) => return Err(error),
                 }
             }
-            Ok((removed, due.len() == SWEPT_AT_ONCE))
+            Ok((removed, due.len() == EXPIRE_BATCH))
         });
         due.iter().for_each(|(_, owner)| self.cache.forget(owner));
         swept

@@ -100,7 +100,7 @@ impl AsyncSeen {
         };
         match (self.learn(writes, options).await, old) {
             (Err(SeenError::Unreachable { .. }), Some(old)) => {
-                self.learned.put_off();
+                self.learned.defer();
                 Ok(old)
             }
             (learned, _) => learned,

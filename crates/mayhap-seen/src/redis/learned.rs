@@ -95,7 +95,7 @@ impl Learned {
     }
 
     /// No answer: go on with what is known, and ask again a little later.
-    pub fn put_off(&self) {
+    pub fn defer(&self) {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(state) = state.as_mut() {
             state.until = Instant::now() + AGAIN.min(self.fresh);

@@ -13,7 +13,7 @@ use mayhap_redis::redis::Value;
 use mayhap_redis::{Reply, Request, Script};
 
 /// Maximum ids per script call: it must not keep a server busy for long.
-const MOST_IDS: usize = 256;
+const MAX_IDS: usize = 256;
 
 /// ARGV: 1 elements kept, 2 time to live in seconds (0: no expiry), 3 what the count of an element
 /// plus the ids of a call must stay below, 4 probes, 5 characters of a code, 6 its padding, 7 for
@@ -97,7 +97,7 @@ return table.concat(told)",
 
 /// The request, unless it is too much for a script or the policy has no filter.
 pub(super) fn request(protocol: &Protocol, change: &OwnerOperation<'_>) -> Option<Request> {
-    if change.ids.len() > MOST_IDS.min(protocol.policy.ids() as usize) {
+    if change.ids.len() > MAX_IDS.min(protocol.policy.ids() as usize) {
         return None;
     }
     let Bits { probes, chars, padding, places } = go_list::bits(change.ids, &protocol.policy)?;

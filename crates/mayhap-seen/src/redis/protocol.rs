@@ -20,13 +20,13 @@ pub(super) const MAX_RETRIES: u32 = 64;
 /// Exponential backoff with jitter after this many failures, so that contending clients spread and
 /// all get through.
 pub(super) fn backoff(failures: u32) -> Duration {
-    let longest = FIRST_PAUSE * (1 << failures.min(6));
+    let longest = BACKOFF_MIN * (1 << failures.min(6));
     // The standard library's hasher starts with a random state.
     let dice = RandomState::new().build_hasher().finish();
     longest.mul_f64(dice as f64 / u64::MAX as f64)
 }
 
-const FIRST_PAUSE: Duration = Duration::from_micros(100);
+const BACKOFF_MIN: Duration = Duration::from_micros(100);
 
 /// An owner, the list or why it cannot be decoded, and its bytes.
 pub(super) type Found<'a> = (&'a [u8], Result<View, SeenError>, u64);

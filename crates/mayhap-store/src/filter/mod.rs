@@ -25,7 +25,7 @@ pub use info::{
 pub use measure::{Measured, RandomKeys};
 pub use merge::Merge;
 pub use open::{OpenError, OpenOptions, Verify};
-pub use query::{Answers, Lookup, Needs, Prepared, Query};
+pub use query::{BatchAnswers, Lookup, Needs, Prepared, Query};
 pub(crate) use source::integer;
 pub use source::{Each, HostError, KeySource, Slice, Tally};
 

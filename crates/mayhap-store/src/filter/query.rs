@@ -146,7 +146,7 @@ pub struct Query<'f> {
 
 /// What the filters say about the keys of a batch.
 #[derive(Default)]
-pub struct Answers {
+pub struct BatchAnswers {
     hashes: Vec<Hashes>,
     integers: Vec<Option<u64>>,
     keys: KeyBuffer,
@@ -159,7 +159,7 @@ pub struct Answers {
     failed: Option<HostError>,
 }
 
-impl Answers {
+impl BatchAnswers {
     /// Fails where a filter could not be asked, or its file was written to meanwhile: what it
     /// answered then must not be used.
     pub fn check(&mut self) -> Result<(), HostError> {
@@ -205,20 +205,20 @@ impl<'f> Query<'f> {
 
     /// What the answer of a filter about key `i` rests on; `None` where there is but one ground, and
     /// for keys of the allow list, which are not asked about.
-    pub fn evidence(&self, out: &Answers, filter: usize, i: usize) -> Option<DecidedBy> {
+    pub fn evidence(&self, out: &BatchAnswers, filter: usize, i: usize) -> Option<DecidedBy> {
         self.filters[filter].evidence(self.asked(out, filter, i)?)
     }
 
     /// How many copies of key `i` may be in, in all filters together that count them; 0 for keys of
     /// the allow list.
-    pub fn copies(&self, out: &Answers, i: usize) -> u64 {
+    pub fn copies(&self, out: &BatchAnswers, i: usize) -> u64 {
         let copies =
             |(number, filter): (usize, &&dyn Lookup)| filter.copies(self.asked(out, number, i)?);
         self.filters.iter().enumerate().filter_map(copies).fold(0, u64::saturating_add)
     }
 
     /// The hash that a filter is asked about for key `i`; `None` for a key of the allow list.
-    fn asked(&self, out: &Answers, filter: usize, i: usize) -> Option<Hash> {
+    fn asked(&self, out: &BatchAnswers, filter: usize, i: usize) -> Option<Hash> {
         let excepted =
             self.except.zip(out.exact.get(i)).is_some_and(|(list, key)| list.contains(*key));
         let hash = out.hashes.get(self.lanes[filter]?)?.get(i)?;
@@ -227,9 +227,9 @@ impl<'f> Query<'f> {
 }
 
 impl Task for Query<'_> {
-    type Out = Answers;
+    type Out = BatchAnswers;
 
-    fn begin(&self, out: &mut Answers) {
+    fn begin(&self, out: &mut BatchAnswers) {
         out.hashes.resize_with(self.schemes.len(), Hashes::default);
         out.each.resize_with(self.filters.len(), Vec::new);
         out.hashes.iter_mut().for_each(Hashes::begin);
@@ -239,7 +239,7 @@ impl Task for Query<'_> {
     }
 
     #[inline]
-    fn key(&self, out: &mut Answers, key: &[u8]) {
+    fn key(&self, out: &mut BatchAnswers, key: &[u8]) {
         for (scheme, hashes) in self.schemes.iter().zip(&mut out.hashes) {
             hashes.key(scheme, key);
         }
@@ -254,8 +254,8 @@ impl Task for Query<'_> {
         }
     }
 
-    fn end(&self, out: &mut Answers) {
-        let Answers { hashes, integers, keys, exact, each, any, failed } = out;
+    fn end(&self, out: &mut BatchAnswers) {
+        let BatchAnswers { hashes, integers, keys, exact, each, any, failed } = out;
         self.schemes.iter().zip(&mut *hashes).for_each(|(scheme, hashes)| hashes.end(scheme));
         for (i, (filter, answers)) in self.filters.iter().zip(&mut *each).enumerate() {
             let prepared = match (self.needs[i], self.lanes[i]) {

@@ -178,7 +178,7 @@ pub fn special_file(path: &Path) -> Result<Option<File>, ReplaceError> {
                 if let Some(pipe) = open_pipe(path).map_err(io_error)? {
                     return Ok(Some(pipe));
                 }
-                std::thread::sleep(PATIENCE);
+                std::thread::sleep(POLL_INTERVAL);
             }
             Err(ReplaceError::Cancelled)
         }
@@ -191,7 +191,7 @@ pub fn special_file(path: &Path) -> Result<Option<File>, ReplaceError> {
 
 /// How often a pipe without a reader is polled.
 #[cfg(unix)]
-const PATIENCE: std::time::Duration = std::time::Duration::from_millis(50);
+const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(50);
 
 static STOP_WAITING: AtomicBool = AtomicBool::new(false);
 
@@ -231,9 +231,9 @@ pub fn wait_to_write(pipe: &File) {
     #[cfg(unix)]
     {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        let patience = Timespec { tv_sec: 0, tv_nsec: PATIENCE.subsec_nanos().into() };
+        let interval = Timespec { tv_sec: 0, tv_nsec: POLL_INTERVAL.subsec_nanos().into() };
         // A failure is found out by the next write.
-        _ = poll(&mut [PollFd::new(pipe, PollFlags::OUT)], Some(&patience));
+        _ = poll(&mut [PollFd::new(pipe, PollFlags::OUT)], Some(&interval));
     }
     #[cfg(not(unix))]
     {
@@ -262,9 +262,9 @@ fn open_pipe(path: &Path) -> io::Result<Option<File>> {
 
 /// The file a path leads to through all links, whether it exists or not.
 pub(crate) fn follow(path: &Path) -> Result<PathBuf, ReplaceError> {
-    const MOST_LINKS: usize = 40;
+    const MAX_LINKS: usize = 40;
     let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         match fs::read_link(&path) {
             Ok(target) => path = folder_of(&path).join(target),
             Err(_) => return Ok(path),

@@ -1,6 +1,6 @@
 //! A block of records, and the output of the task for their keys.
 
-use super::source::{Place, ReadBuffer};
+use super::source::{BlockStart, ReadBuffer};
 use super::split::RecordSplitter;
 use super::{ExtractRules, Extracted, Extractor, KeyField, OnMissing, Task};
 use std::ops::Range;
@@ -12,10 +12,10 @@ pub struct Batch<O> {
     pub out: O,
     text: ReadBuffer,
     /// Records with a key.
-    records: Vec<Span>,
+    records: Vec<KeyRange>,
     /// Records without a key, each with the number of records before it that have one.
-    keyless: Vec<(usize, Span)>,
-    place: Place,
+    keyless: Vec<(usize, KeyRange)>,
+    place: BlockStart,
     delimiter: u8,
     unparsable: u64,
     count: u64,
@@ -27,7 +27,7 @@ pub struct Batch<O> {
 
 /// A record without its delimiter.
 #[derive(Clone, Copy, Debug)]
-struct Span {
+struct KeyRange {
     start: usize,
     end: usize,
 }
@@ -39,7 +39,7 @@ impl<O> Batch<O> {
             text: ReadBuffer::default(),
             records: Vec::new(),
             keyless: Vec::new(),
-            place: Place::default(),
+            place: BlockStart::default(),
             delimiter,
             unparsable: 0,
             count: 0,
@@ -53,7 +53,7 @@ impl<O> Batch<O> {
         &mut self.text
     }
 
-    pub(super) fn set_place(&mut self, place: Place) {
+    pub(super) fn set_place(&mut self, place: BlockStart) {
         self.place = place;
     }
 
@@ -80,7 +80,7 @@ impl<O> Batch<O> {
         }
         if rules.is_plain() && !format.crlf && !format.skip_empty {
             splitter.records(text, |start, end| {
-                records.push(Span { start: base + start, end: base + end });
+                records.push(KeyRange { start: base + start, end: base + end });
                 task.key(out, &text[start..end]);
             });
             *lines = records.len() as u64;
@@ -98,7 +98,7 @@ impl<O> Batch<O> {
                 if format.skip_empty && bare.is_empty() {
                     return;
                 }
-                let span = Span { start: base + start, end: base + end };
+                let span = KeyRange { start: base + start, end: base + end };
                 match extractor.key(bare) {
                     Extracted::Key(key) => task.key(out, key),
                     Extracted::Unnormalised(key) => {
@@ -181,12 +181,12 @@ impl<O> Batch<O> {
     /// # Panics
     /// If there is no such record.
     pub fn record(&self, i: usize) -> &[u8] {
-        let Span { start, end } = self.records[i];
+        let KeyRange { start, end } = self.records[i];
         &self.text.bytes()[start..end]
     }
 
     /// All records in input order, with a key and without.
-    fn spans(&self) -> impl Iterator<Item = (Option<usize>, Span)> {
+    fn spans(&self) -> impl Iterator<Item = (Option<usize>, KeyRange)> {
         let (mut next, mut keyless) = (0, self.keyless.iter().peekable());
         std::iter::from_fn(move || {
             if let Some((_, span)) = keyless.next_if(|(before, _)| *before == next) {
@@ -203,7 +203,7 @@ impl<O> Batch<O> {
     pub fn lines_among(&self, keys: Range<usize>) -> impl Iterator<Item = (Option<usize>, &[u8])> {
         let mut next = 0;
         let is_last = keys.end == self.records.len();
-        let among = move |(key, _): &(Option<usize>, Span)| {
+        let among = move |(key, _): &(Option<usize>, KeyRange)| {
             let at = next;
             next += usize::from(key.is_some());
             keys.contains(&at) || (is_last && at == keys.end)

@@ -391,9 +391,9 @@ impl Read for Raw<'_> {
 #[cfg(unix)]
 fn wait_for(file: &File, stop: &CancelToken<'_>) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+    const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
     while !stop.is_wanted() {
-        match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&PATIENCE)) {
+        match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&POLL_INTERVAL)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
             // Errors will be reported by the read.
             _ => return Ok(()),

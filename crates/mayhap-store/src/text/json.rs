@@ -51,7 +51,7 @@ impl Pointer {
     /// The text of the value in a document; `None` if there is none, or the document is not JSON.
     pub fn find<'a>(&self, document: &'a [u8], text: &'a mut Vec<u8>) -> Option<&'a [u8]> {
         let mut reader = serde_json::Deserializer::from_slice(document);
-        let found = Walk(&self.steps).deserialize(&mut reader).ok()?;
+        let found = PointerSeed(&self.steps).deserialize(&mut reader).ok()?;
         reader.end().ok()?;
         let raw = found?.get();
         match raw.as_bytes().first()? {
@@ -73,9 +73,9 @@ struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Follows the pointer and skips everything else.
 #[derive(Clone, Copy)]
-struct Walk<'p>(&'p [String]);
+struct PointerSeed<'p>(&'p [String]);
 
-impl<'de> DeserializeSeed<'de> for Walk<'_> {
+impl<'de> DeserializeSeed<'de> for PointerSeed<'_> {
     type Value = Option<&'de RawValue>;
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
@@ -95,7 +95,7 @@ macro_rules! dead_end {
     )*};
 }
 
-impl<'de> Visitor<'de> for Walk<'_> {
+impl<'de> Visitor<'de> for PointerSeed<'_> {
     type Value = Option<&'de RawValue>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -106,7 +106,9 @@ impl<'de> Visitor<'de> for Walk<'_> {
         let mut found = None;
         while let Some(Text(name)) = map.next_key()? {
             match self.0 {
-                [step, rest @ ..] if *step == name => found = map.next_value_seed(Walk(rest))?,
+                [step, rest @ ..] if *step == name => {
+                    found = map.next_value_seed(PointerSeed(rest))?;
+                }
                 _ => _ = map.next_value::<IgnoredAny>()?,
             }
         }
@@ -118,7 +120,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
         let (mut found, mut at) = (None, 0);
         loop {
             if wanted == Some(at) {
-                let Some(value) = list.next_element_seed(Walk(&self.0[1..]))? else { break };
+                let Some(value) = list.next_element_seed(PointerSeed(&self.0[1..]))? else { break };
                 found = value;
             } else if list.next_element::<IgnoredAny>()?.is_none() {
                 break;

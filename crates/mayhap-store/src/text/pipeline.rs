@@ -4,7 +4,7 @@
 //! compete with the others for the cores. The thread that finishes the next batch in order delivers
 //! it, and with it all that follow and are ready; the others go on reading meanwhile.
 
-use super::source::{Place, Source};
+use super::source::{BlockStart, Source};
 use super::{Batch, KeysError};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -86,7 +86,10 @@ impl<'a, O, E: From<KeysError>, H: Sink<O, E>> OrderedPipeline<'a, O, E, H> {
     }
 
     /// A worker's loop: read in turn, process what was read, deliver it.
-    pub(super) fn work(&self, mut work: impl FnMut(&mut Batch<O>, Place) -> Result<(), KeysError>) {
+    pub(super) fn work(
+        &self,
+        mut work: impl FnMut(&mut Batch<O>, BlockStart) -> Result<(), KeysError>,
+    ) {
         let guard = WorkerGuard(self);
         while let Some(mut batch) = self.free_batch() {
             let Ok(mut source) = self.source.lock() else { break };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// The origin of a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct BlockStart {
     /// The number of the input, from 0.
     pub(super) input: usize,
     /// Whether it is the first block of its input.
@@ -71,7 +71,7 @@ impl ReadBuffer {
 
     /// Double its length, for a record longer than the block; the error is the length that failed.
     pub(super) fn grow(&mut self) -> Result<(), usize> {
-        self.make_room(self.used.saturating_mul(2))
+        self.resize(self.used.saturating_mul(2))
     }
 
     /// Truncate to this length.
@@ -89,14 +89,14 @@ impl ReadBuffer {
             self.buffer.truncate(need);
             self.buffer.shrink_to_fit();
         }
-        self.make_room(need)?;
+        self.resize(need)?;
         self.buffer[..bytes.len()].copy_from_slice(bytes);
         self.used = bytes.len();
         Ok(())
     }
 
     /// Make it at least this long; the error is the length that failed.
-    fn make_room(&mut self, bytes: usize) -> Result<(), usize> {
+    fn resize(&mut self, bytes: usize) -> Result<(), usize> {
         if let Some(more) = bytes.checked_sub(self.buffer.len()) {
             self.buffer.try_reserve_exact(more).map_err(|_| bytes)?;
             self.buffer.resize(bytes, 0);
@@ -136,7 +136,7 @@ struct Open<'a> {
     carry: Vec<u8>,
     /// Lines of a table delivered so far.
     lines: u64,
-    place: Place,
+    place: BlockStart,
 }
 
 impl<'a> Source<'a> {
@@ -164,7 +164,10 @@ impl<'a> Source<'a> {
     }
 
     /// Fill `text` with the next records, all of one input; `None` at the very end.
-    pub(super) fn next_block(&mut self, text: &mut ReadBuffer) -> Result<Option<Place>, KeysError> {
+    pub(super) fn next_block(
+        &mut self,
+        text: &mut ReadBuffer,
+    ) -> Result<Option<BlockStart>, KeysError> {
         loop {
             if self.stop.is_wanted() {
                 return Err(KeysError::Cancelled);
@@ -194,7 +197,11 @@ impl<'a> Source<'a> {
                     splitter,
                     carry: Vec::new(),
                     lines: 0,
-                    place: Place { input: self.next_input - 1, first: true, ..Place::default() },
+                    place: BlockStart {
+                        input: self.next_input - 1,
+                        first: true,
+                        ..BlockStart::default()
+                    },
                 });
             }
             let Some(open) = &mut self.open else { continue };
@@ -216,7 +223,7 @@ impl<'a> Source<'a> {
                 }
             };
             let place = open.place.clone();
-            open.place = Place { first: false, header_bytes: 0, ..place.clone() };
+            open.place = BlockStart { first: false, header_bytes: 0, ..place.clone() };
             if !more {
                 self.open = None;
             }
@@ -240,7 +247,7 @@ impl Open<'_> {
         loop {
             if text.used == text.buffer.len() {
                 // A record longer than the block.
-                text.make_room(text.used.saturating_mul(2))
+                text.resize(text.used.saturating_mul(2))
                     .map_err(|bytes| KeysError::Memory { path: stream.path.clone(), bytes })?;
             }
             let read = stream

@@ -346,13 +346,13 @@ impl AnyFilter {
 
 /// Fill `to` with the last bytes of `from`, which is truncated in steps from the end.
 fn drain_tail(from: &mut Vec<u8>, to: &mut [u8]) {
-    const PIECE: usize = 16 << 20;
-    for piece in to.rchunks_mut(PIECE) {
-        let at = from.len().saturating_sub(piece.len());
-        piece.copy_from_slice(&from[at..]);
+    const CHUNK: usize = 16 << 20;
+    for chunk in to.rchunks_mut(CHUNK) {
+        let at = from.len().saturating_sub(chunk.len());
+        chunk.copy_from_slice(&from[at..]);
         from.truncate(at);
         // Not for small ones: reallocating costs more than it frees.
-        if from.capacity() - at >= PIECE {
+        if from.capacity() - at >= CHUNK {
             from.shrink_to_fit();
         }
     }

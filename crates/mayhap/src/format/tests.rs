@@ -1,4 +1,5 @@
 mod damage;
+mod pieces;
 
 use super::*;
 #[cfg(feature = "bitmap")]
@@ -469,99 +470,4 @@ proptest! {
         reseal(&mut file);
         survives(&file, *secret);
     }
-}
-
-#[test]
-fn a_file_in_pieces_is_the_file() {
-    let metadata = Metadata::new().with("made by", "a test").unwrap();
-    for (filter, _) in samples() {
-        let file = filter.encode(&metadata);
-        assert_eq!(filter.file_bytes(&metadata), file.len() as u64);
-        for bytes in [1, 700, 4096, 10_000, 1 << 20] {
-            let mut joined = Vec::new();
-            for from in (0..file.len() as u64).step_by(bytes) {
-                filter.write_range_to(&mut joined, &metadata, from..from + bytes as u64).unwrap();
-            }
-            assert!(joined == file, "{} in pieces of {bytes}", filter.kind());
-        }
-        let mut none = Vec::new();
-        filter.write_range_to(&mut none, &metadata, u64::MAX - 1..u64::MAX).unwrap();
-        assert!(none.is_empty());
-    }
-}
-
-#[test]
-fn what_is_taken_is_what_was_there() {
-    for (filter, secret) in samples() {
-        let file = filter.encode(&Metadata::new());
-        let mut bytes = b"before it".to_vec();
-        bytes.extend(&file);
-        let taken = AnyFilter::decode_draining(&mut bytes, 9, secret).unwrap();
-        assert_eq!(bytes, b"before it");
-        assert!(taken.encode(&Metadata::new()) == file, "{}", filter.kind());
-        // What is bad stays.
-        for bad in [file.len() / 2, file.len() - 1] {
-            let mut changed = file.clone();
-            changed[bad] ^= 1;
-            let before = changed.clone();
-            assert!(AnyFilter::decode_draining(&mut changed, 0, secret).is_err());
-            assert!(AnyFilter::check(&changed, secret).is_err());
-            assert!(changed == before);
-        }
-        assert!(AnyFilter::decode_draining(&mut file.clone(), usize::MAX, secret).is_err());
-    }
-}
-
-#[test]
-fn large_arrays_are_taken_piece_by_piece() {
-    let mut filter = Scalable::new(Spec::new(100_000, 0.01).unwrap()).unwrap();
-    (0..10_000_000u64).for_each(|key| _ = filter.insert(key));
-    let filter = AnyFilter::from(filter);
-    assert!(filter.bytes() > 17 << 20);
-    let mut bytes = filter.encode(&Metadata::new());
-    let file = bytes.clone();
-    let taken = AnyFilter::decode_draining(&mut bytes, 0, None).unwrap();
-    assert_eq!((bytes.len(), bytes.capacity() < 17 << 20), (0, true));
-    assert!(taken.encode(&Metadata::new()) == file);
-}
-
-/// What is opened in place is not read, and must be read before it is merged: lines that break their
-/// rules would be laid out anywhere.
-#[test]
-fn unsound_lines_are_refused_by_name() {
-    let spec = Spec::new(100, 0.01).unwrap();
-    let filter = Quotient::from_keys(spec, 0..100u64).unwrap();
-    let mut file = filter.encode(&Metadata::new());
-    let place = verify(&file).unwrap().arrays[0].at as usize;
-    file[place + 63] ^= 1; // the offset of the first line
-    reseal(&mut file);
-    let error = verify(&file).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "not a valid file: quotient filter is unsound: an offset does not follow from the line before (number 0), it must be sound; make it anew"
-    );
-    assert_eq!(AnyFilter::decode(&file, None).unwrap_err().to_string(), error);
-    assert_eq!(AnyFilter::check(&file, None).unwrap_err().to_string(), error);
-    let opened = Quotient::open(&file, None).unwrap();
-    let mut own = filter.clone();
-    let error = own.union(&opened).unwrap_err();
-    assert!(error.to_string().contains("an offset does not follow"), "{error}");
-    assert!(own.intersect(&opened).is_err());
-    assert!(own.fingerprints().eq(filter.fingerprints()), "nothing has changed");
-    // Counts that are not those of the lines: sound lines, another filter.
-    let mut file = filter.encode(&Metadata::new());
-    let header = verify(&file).unwrap().header_bytes as usize;
-    let params = header - 4 - (18 + 8 * 2) - 8 * 4;
-    for (at, name) in [(0, "keys"), (8, "counts"), (16, "counts"), (24, "growth")] {
-        let was = std::mem::replace(&mut file[params + at], 200);
-        reseal(&mut file);
-        let Err(FormatError::BadField { name: got, .. }) = verify(&file) else { panic!("{name}") };
-        assert_eq!(got, name);
-        file[params + at] = was;
-    }
-    file[params + 8] -= 1;
-    reseal(&mut file);
-    assert!(Quotient::open(&file, None).is_ok(), "instant");
-    let error = verify(&file).unwrap_err().to_string();
-    assert!(error.contains("another number of keys than is stated"), "{error}");
 }

@@ -5,7 +5,7 @@ use crate::Key;
 use crate::hash::{Hash, Secret, sip13_128};
 
 /// Keys past so many words are hashed one by one: the others would wait for them.
-const MOST_WORDS: usize = 32;
+const MAX_WORDS: usize = 32;
 
 /// Hash them all under the secret: one hash a key is pushed, the halves of each folded by xor.
 pub(crate) fn hash_batch<K: Key>(keys: &[K], secret: &Secret, hashes: &mut Vec<Hash>) {
@@ -37,7 +37,7 @@ fn in_groups<K: Key, const N: usize>(
     for group in groups {
         let held = group.each_ref().map(Key::key_bytes);
         let bytes = held.each_ref().map(AsRef::as_ref);
-        if bytes.iter().all(|key| key.len() / 8 < MOST_WORDS) {
+        if bytes.iter().all(|key| key.len() / 8 < MAX_WORDS) {
             hashes.extend(together(bytes));
         } else {
             hashes.extend(bytes.map(|key| one(key, secret)));

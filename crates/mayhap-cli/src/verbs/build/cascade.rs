@@ -1,7 +1,7 @@
 //! `mayhap build --include LIST --exclude LIST`: a filter that is exact on both lists.
 
 use super::Build;
-use crate::exit::refuse;
+use crate::exit::error_with_hint;
 use crate::globals::Globals;
 use crate::key_args::reading;
 use crate::signals::stop_on_signal;
@@ -15,19 +15,19 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(next_help_heading = "Exact on two lists (--kind cascade)")]
 pub struct Lists {
-    /// Keys that are in: never missed. Can be given again
+    /// Keys that are members: always found. Can be repeated
     #[arg(long, value_name = "LIST")]
     include: Vec<PathBuf>,
 
-    /// Keys that are not in: never mistaken. Can be given again
+    /// Keys that are not members: never false positives. Can be repeated
     #[arg(long, value_name = "LIST")]
     exclude: Vec<PathBuf>,
 
-    /// Which list counts for keys in both; without it they are an error
+    /// Which list wins for keys in both; without it they are an error
     #[arg(long, value_name = "LIST")]
     prefer: Option<PreferArg>,
 
-    /// What the first layer is made of: smallest, or fastest to ask
+    /// Type of the first layer: the smallest, or the fastest to query
     #[arg(long, value_name = "KIND", default_value = "fuse")]
     first_layer: FirstLayer,
 }
@@ -92,25 +92,25 @@ impl Lists {
 
 pub fn check_conflicts(build: &Build) -> anyhow::Result<()> {
     if build.lists.include.is_empty() {
-        return Err(refuse(
+        return Err(error_with_hint(
             "a cascade needs a list of what is in",
             "name it with --include, and what must never be mistaken for it with --exclude",
         ));
     }
     if build.keys.has_inputs() {
-        return Err(refuse(
+        return Err(error_with_hint(
             "a cascade has two lists, and it is not said which of them this input belongs to",
             "name it with --include or --exclude",
         ));
     }
     if build.capacity.is_some() || build.memory.is_some() {
-        return Err(refuse(
+        return Err(error_with_hint(
             "a cascade is as large as its lists make it: -n and --memory do not apply",
             "leave them out; -p is the rate for keys in neither list",
         ));
     }
     if build.window.is_some() || build.generations.is_some() {
-        return Err(refuse("a cascade forgets nothing", "--kind windowed does"));
+        return Err(error_with_hint("a cascade forgets nothing", "--kind windowed does"));
     }
     Ok(())
 }

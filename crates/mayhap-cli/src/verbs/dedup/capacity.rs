@@ -2,7 +2,7 @@
 
 use super::Dedup;
 use crate::create_args::WindowSpan;
-use crate::exit::refuse;
+use crate::exit::error_with_hint;
 use crate::globals::Globals;
 use crate::progress::Progress;
 use anyhow::Context;
@@ -71,27 +71,27 @@ impl Dedup {
     ) -> anyhow::Result<CapacityHint> {
         match (self.window, self.expect) {
             (Some(WindowSpan::Keys(0)), _) => {
-                return Err(refuse(
+                return Err(error_with_hint(
                     "--window 0 would remember nothing",
                     "give a window of at least 1 line",
                 ));
             }
             // A window counts what it is told, and is told of a line once for each time it passes.
             (Some(WindowSpan::Keys(_)), _) if self.max_repeat > 1 => {
-                return Err(refuse(
+                return Err(error_with_hint(
                     "--window of a number of lines does not go with --max-repeat",
                     "use a window of time (--window 1h -n LINES), or leave out --max-repeat",
                 ));
             }
             (Some(WindowSpan::Keys(keys)), None) => return Ok(CapacityHint::Counted(keys)),
             (Some(WindowSpan::Keys(_)), Some(_)) => {
-                return Err(refuse(
+                return Err(error_with_hint(
                     "--window says how many lines are remembered, and so does -n",
                     "leave out -n",
                 ));
             }
             (Some(WindowSpan::Time(_)), None) => {
-                return Err(refuse(
+                return Err(error_with_hint(
                     "--window of a time does not say how many lines come in it",
                     "add -n, the distinct lines to expect within the window",
                 ));

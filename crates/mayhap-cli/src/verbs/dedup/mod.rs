@@ -10,7 +10,7 @@ mod summary;
 use crate::budget::MaxMemory;
 use crate::clock::now_ms;
 use crate::create_args::{WindowSpan, window_span};
-use crate::exit::{Exit, hinted, is_broken_pipe, refuse, report};
+use crate::exit::{Exit, error_with_hint, is_broken_pipe, report, with_hint};
 use crate::files::Files;
 use crate::filter_args::KeyFile;
 use crate::globals::Globals;
@@ -38,87 +38,88 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The chance to take a new line for a repeat, unless said otherwise.
-const RATE: f64 = 1e-6;
+const DEFAULT_FPR: f64 = 1e-6;
 
 const MANUAL: &str = "\
 EXAMPLES:
   mayhap dedup urls.txt > new.txt           first occurrences, in order
   mayhap dedup --in-place urls.txt          the file itself, replaced in one step
-  crawl | mayhap dedup --state seen.may     only what no run before has printed
+  crawl | mayhap dedup --state seen.may     only lines that no earlier run has printed
   mayhap dedup --exact --state seen.max -o new.txt urls.txt
-  kill -USR1 PID                            how far a running one is
+  kill -USR1 PID                            print the progress of a running one
 
 EXIT STATUS:
   0    all lines were read, and what is new was written
-  2    an error, told on standard error; the state has the lines that were printed, no others,
-       unless it is the state that could not be saved: then they are printed again next time
+  2    an error, reported on standard error; the state has exactly the lines that were printed,
+       unless the state itself could not be saved: then they are printed again next time
   130  interrupted by a signal; the state has the lines that were printed
-  141  whoever read standard output has gone, as with `| head`; the state has the lines that were
-       printed. Nothing is said, as shells have it for SIGPIPE
-With -o and --in-place nothing is printed before the end: unless it ends with 0, the files are as
-they were, and the state has no lines that it had not before.";
+  141  the reader of standard output has exited, as in `| head`; the state has the lines that were
+       printed. There is no message, as usual for SIGPIPE
+With -o and --in-place nothing is written before the end: unless the exit status is 0, the files
+are unchanged, and the state has no new lines.";
 
 /// Print each line the first time it is seen.
 ///
-/// Lines are printed as they came and in their order. No line is printed twice. A new line is
-/// taken for a repeat with at most the chance given by --fpr, one in a million; the summary says
-/// what that may have cost, and --exact makes it never. What would exceed that chance, a state
-/// that is full for one, ends with an error before it does.
+/// Lines are printed unchanged and in input order. No line is printed twice. A new line is
+/// mistaken for a repeat with a probability of at most --fpr, one in a million by default; the
+/// summary reports the expected number, and --exact makes it zero. A run that would exceed that
+/// probability, for example because a state is full, ends with an error first.
 ///
-/// Files are written whole or not at all (-o, --in-place, --dupes, --state), pipes and devices as
-/// lines come. A file cannot be read and written at once, whatever names it has.
+/// Files are replaced atomically (-o, --in-place, --dupes, --state); pipes and devices are written
+/// as lines arrive. The same file cannot be read and written in one run, under whatever name.
 #[derive(Args)]
 #[command(after_long_help = manual::page(MANUAL, manual::FILTER_FILES))]
 pub struct Dedup {
-    /// The chance to take a new line for a repeat [default: 1e-6]
-    #[arg(short = 'p', long, alias = "rate", value_name = "RATE", value_parser = numbers::rate)]
+    /// Probability of mistaking a new line for a repeat [default: 1e-6]
+    #[arg(short = 'p', long, alias = "rate", value_name = "DEFAULT_FPR", value_parser = numbers::rate)]
     fpr: Option<f64>,
 
-    /// Distinct lines to expect. Without it files are read twice, first to find out, and what
-    /// comes from a pipe makes the filter grow
+    /// Expected number of distinct lines. Without it files are read twice, first to count, and
+    /// lines from a pipe make the filter grow
     #[arg(short = 'n', long = "keys", value_name = "KEYS", value_parser = numbers::count)]
     expect: Option<u64>,
 
-    /// Never err: keep 128-bit hashes of all lines, 20 bytes each instead of four. With --state
-    /// they are kept in a file, of 16 bytes each. They have no key: whoever chooses lines can make
-    /// two that share one
+    /// No false positives: keep 128-bit hashes of all lines, 20 bytes each instead of four. With
+    /// --state they are kept in a file, 16 bytes each. They are not keyed: whoever chooses the
+    /// lines can construct two with the same hash
     #[arg(long, conflicts_with_all = ["fpr", "window"])]
     exact: bool,
 
-    /// Write the lines to this file, not to standard output. A file is replaced whole, at the end
+    /// Write the lines to this file instead of standard output. A regular file is replaced
+    /// atomically at the end
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Replace each input by its lines that are new, at the end and whole; mode and owner are kept.
-    /// A line that was in an earlier input is left out of the later ones. A file that changes
-    /// meanwhile, or has no repeats, is left alone; other hard links keep the old lines
+    /// Replace each input by its new lines, atomically at the end; mode and owner are kept. A line
+    /// of an earlier input is left out of later ones. A file that changes meanwhile, or has no
+    /// repeats, stays unchanged; other hard links keep the old lines
     #[arg(long, conflicts_with = "output")]
     in_place: bool,
 
-    /// Remember what was seen from run to run in this filter; made if it is not there. It grows;
-    /// one made by `build` that cannot grow ends the run with an error when it is full
+    /// Filter that remembers what was seen from run to run; created if it does not exist. It
+    /// grows; one made by `build` that cannot grow ends the run with an error when it is full
     #[arg(long, value_name = "FILE", value_parser = crate::paths::file())]
     state: Option<PathBuf>,
 
-    /// The state's keys came from whole lines, or from another field, column or JSON value than
-    /// these do, and are the same keys all the same
+    /// Accept a state whose keys were whole lines, or came from another field, column or JSON
+    /// value: they are the same keys
     #[arg(long, requires = "state")]
     mixed_keys: bool,
 
-    /// Save the state every so often too, and not only at the end
+    /// Also save the state at this interval, not only at the end
     #[arg(long, value_name = "TIME", value_parser = numbers::duration, requires = "state")]
     save_every: Option<Duration>,
 
-    /// Wait for another writer of the state to end; with a time, at most so long
+    /// Wait for another writer of the state to end; with a time, at most that long
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, requires = "state")]
     #[arg(value_parser = numbers::duration)]
     wait: Option<Option<Duration>>,
 
-    /// Write the repeats to this file too. A file is replaced whole, at the end
+    /// Also write the repeats, to this file. A regular file is replaced atomically at the end
     #[arg(long, value_name = "FILE", conflicts_with = "invert", value_parser = crate::paths::file())]
     dupes: Option<PathBuf>,
 
-    /// Lines that may be in this filter count as seen. Can be given again
+    /// Lines that may be in this filter count as seen. Can be repeated
     #[arg(long, value_name = "FILTER", value_parser = crate::paths::file())]
     against: Vec<PathBuf>,
 
@@ -126,21 +127,21 @@ pub struct Dedup {
     #[arg(long)]
     invert: bool,
 
-    /// Let each line pass so many times
+    /// Print each line up to this many times
     #[arg(long, value_name = "K", default_value_t = 1)]
     #[arg(value_parser = RangedU64ValueParser::<u32>::new().range(1..=1000))]
     max_repeat: u32,
 
-    /// Forget: a line is a repeat only within the last so many lines remembered (10M), or within
-    /// such a time (1h) after it last came; a time needs -n, the distinct lines to expect in it.
-    /// Lines are forgotten a quarter of the window at a time: 10M means at least 10M lines and at
-    /// most 12.5M, 1h at least an hour and at most 75 minutes. A line that comes again in a later
-    /// quarter is remembered anew and counts again: where many do, fewer distinct lines are
-    /// remembered, a quarter of the window at the least
+    /// Forget old lines: a line is a repeat only if it is among the last lines remembered (10M),
+    /// or came within this time (1h); a time needs -n, the distinct lines to expect in it. Lines
+    /// are forgotten a quarter of the window at a time: 10M means at least 10M lines and at most
+    /// 12.5M, 1h at least an hour and at most 75 minutes. A line that repeats in a later quarter
+    /// is remembered and counted again: if many do, fewer distinct lines are remembered, at least
+    /// a quarter of the window
     #[arg(long, value_name = "KEYS|TIME", value_parser = window_span)]
     window: Option<WindowSpan>,
 
-    /// Tell more at the end
+    /// Print more statistics at the end
     #[arg(long)]
     stats: bool,
 
@@ -161,7 +162,10 @@ impl Dedup {
                 // Nothing was read for good or printed yet: whoever waits has the next turn.
                 Err(error) if error.is::<Begun>() && self.wait.is_some() => {}
                 Err(error) if error.is::<Begun>() => {
-                    return Err(hinted(error, "run it again; --wait waits for the other to end"));
+                    return Err(with_hint(
+                        error,
+                        "run it again; --wait waits for the other to end",
+                    ));
                 }
                 done => return done,
             }
@@ -172,7 +176,7 @@ impl Dedup {
         let Some(inputs) = self.keys.inputs() else { return Ok(usage::help("dedup")) };
         self.check_files(&inputs)?;
         if self.in_place && self.keys.drops_missing() {
-            return Err(refuse(
+            return Err(error_with_hint(
                 "--in-place with --on-missing skip would delete the lines without a key",
                 "leave out --on-missing to keep them, or write elsewhere with -o",
             ));
@@ -249,7 +253,7 @@ impl Dedup {
             (None, None) => Output::stdout(watch)?,
         };
         if self.save_every.is_some() && !output.is_stream() {
-            return Err(refuse(
+            return Err(error_with_hint(
                 "--save-every: the lines are in no file before the end, and a state saved before \
                  would have lines that a crash could lose",
                 "leave out --save-every, or send the lines to standard output",
@@ -259,7 +263,7 @@ impl Dedup {
     }
 
     fn rate(&self) -> f64 {
-        self.fpr.unwrap_or(RATE)
+        self.fpr.unwrap_or(DEFAULT_FPR)
     }
 
     fn open_against(&self) -> Result<Vec<Filter>, OpenError> {
@@ -288,7 +292,7 @@ impl Dedup {
         let all = state.into_iter().chain(others).collect::<anyhow::Result<Vec<_>>>()?;
         let [(path, rules), others @ ..] = all.as_slice() else { return self.keys.new_rules() };
         if let Some((other, _)) = others.iter().find(|(_, other)| other != rules) {
-            return Err(refuse(
+            return Err(error_with_hint(
                 format!("{} and {} read keys differently", path.display(), other.display()),
                 "`mayhap info` tells how each is normalised and what its keys are",
             ));
@@ -300,7 +304,7 @@ impl Dedup {
     fn refuse_another_make(&self, state: &AnyFilter) -> anyhow::Result<()> {
         let made_for = state.fpr();
         if let Some(rate) = self.fpr.filter(|rate| *rate != made_for) {
-            return Err(refuse(
+            return Err(error_with_hint(
                 format!("the state was made for a rate of {made_for}, not {rate}"),
                 "leave out -p, or begin a new state",
             ));
@@ -316,10 +320,10 @@ impl Dedup {
             if found != Some(asked) {
                 let found = found.map_or_else(
                     || format!("without a window ({})", state.kind()),
-                    |found| format!("with a window of {}", spoken_span(found)),
+                    |found| format!("with a window of {}", span_text(found)),
                 );
-                return Err(refuse(
-                    format!("the state was made {found}, not of {}", spoken_span(asked)),
+                return Err(error_with_hint(
+                    format!("the state was made {found}, not of {}", span_text(asked)),
                     "leave out --window, or begin a new state",
                 ));
             }
@@ -327,7 +331,7 @@ impl Dedup {
         if let (AnyFilter::Windowed(window), Some(expect)) = (state, self.expect) {
             let made_for = window.spec().capacity();
             if window.window().ticks().is_some() && expect > made_for {
-                return Err(refuse(
+                return Err(error_with_hint(
                     format!(
                         "the state was made for {} within its window, not {}",
                         plural(made_for, "line"),
@@ -341,7 +345,7 @@ impl Dedup {
             && window.window().ticks().is_none()
             && self.max_repeat > 1
         {
-            return Err(refuse(
+            return Err(error_with_hint(
                 "the state has a window of a number of lines, which does not go with --max-repeat",
                 "leave out --max-repeat, or begin a new state with a window of time",
             ));
@@ -349,7 +353,7 @@ impl Dedup {
         let now = state.fpr_now_at(Moment::ticks(now_ms()));
         // A window may be crowded now and have room again in a while: it is asked when lines come.
         if now > 1.1 * made_for && !matches!(state, AnyFilter::Windowed(_)) {
-            return Err(refuse(
+            return Err(error_with_hint(
                 format!(
                     "the state is overfull: {} of new lines would be taken for repeats, {} was \
                      asked for when it was made",
@@ -411,7 +415,7 @@ impl Dedup {
         }
         if end == End::Whole || interrupted || pass.is_full() {
             let tally = read.as_ref().copied().unwrap_or_default();
-            pass.summary(against, start.elapsed()).say(self.stats, globals);
+            pass.summary(against, start.elapsed()).report(self.stats, globals);
             let became = if self.keys.prints_missing() { "printed" } else { "passed over" };
             print::without_key(tally, reading.rules(), became, globals);
         }
@@ -424,7 +428,7 @@ fn is_cancelled(error: &anyhow::Error) -> bool {
 }
 
 /// A window as people write it.
-fn spoken_span(span: WindowSpan) -> String {
+fn span_text(span: WindowSpan) -> String {
     match span {
         WindowSpan::Keys(keys) => plural(keys, "line"),
         WindowSpan::Time(time) => human_duration(time),

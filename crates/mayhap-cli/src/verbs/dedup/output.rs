@@ -1,6 +1,6 @@
 //! Where lines go: out at once, or into files that are replaced whole.
 
-use crate::exit::refuse;
+use crate::exit::error_with_hint;
 use crate::files::stdout_file;
 use crate::print;
 use anyhow::Context;
@@ -140,7 +140,7 @@ impl InPlace {
     pub fn new(inputs: &[Input]) -> anyhow::Result<InPlace> {
         let before = |input: &Input| {
             let Input::File(path) = input else {
-                return Err(refuse(
+                return Err(error_with_hint(
                     "--in-place replaces files, and standard input is none",
                     "name the files to be replaced, or send the output on with -o",
                 ));
@@ -151,7 +151,7 @@ impl InPlace {
         let inputs = inputs.iter().map(before).collect::<anyhow::Result<Vec<_>>>()?;
         for (at, one) in inputs.iter().enumerate() {
             if let Some(other) = inputs[..at].iter().find(|other| other.state.0 == one.state.0) {
-                return Err(refuse(
+                return Err(error_with_hint(
                     format!(
                         "{} and {} are the same file",
                         other.path.display(),
@@ -194,7 +194,7 @@ impl InPlace {
         self.finish_current()?;
         for Before { path, state, .. } in &self.inputs {
             if state_of(path)? != *state {
-                return Err(refuse(
+                return Err(error_with_hint(
                     format!("{} changed while it was read: no file was replaced", path.display()),
                     "run it again when nobody writes to the file",
                 ));
@@ -228,7 +228,7 @@ fn last_byte(path: &Path) -> anyhow::Result<Option<u8>> {
 fn check_plain(path: &Path) -> anyhow::Result<()> {
     let cannot_open = || format!("cannot open {}", path.display());
     if !path.metadata().with_context(cannot_open)?.is_file() {
-        return Err(refuse(
+        return Err(error_with_hint(
             format!("{} is not a regular file: it cannot be replaced", path.display()),
             "leave out --in-place",
         ));
@@ -238,7 +238,7 @@ fn check_plain(path: &Path) -> anyhow::Result<()> {
     file.take(16).read_to_end(&mut start).with_context(cannot_open)?;
     match Codec::of(&start) {
         None => Ok(()),
-        Some(codec) => Err(refuse(
+        Some(codec) => Err(error_with_hint(
             format!(
                 "{} is compressed ({codec}), and would be replaced by plain lines",
                 path.display()

@@ -8,7 +8,7 @@ use super::summary::Summary;
 use crate::clock::now_ms;
 use crate::show;
 use mayhap_store::text::{Batch, Task};
-use mayhap_store::{Answers, Filter, Overfull};
+use mayhap_store::{BatchAnswers, Filter, Overfull};
 use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ pub struct Pass<'a, S> {
     delimiter: u8,
     lines: u64,
     passed: u64,
-    /// Kept from batch to batch for their memory.
+    /// KeptLines from batch to batch for their memory.
     new: Vec<bool>,
     text: Vec<u8>,
 }
@@ -44,7 +44,7 @@ pub enum End {
 }
 
 /// What is kept of a block: hashes, and what is known of its keys from elsewhere.
-type Kept<S> = (<<S as Seen>::Task as Task>::Out, Answers);
+type KeptLines<S> = (<<S as Seen>::Task as Task>::Out, BatchAnswers);
 
 impl<'a, S: Seen> Pass<'a, S> {
     pub fn new(
@@ -83,7 +83,7 @@ impl<'a, S: Seen> Pass<'a, S> {
     }
 
     /// The next lines.
-    pub fn take(&mut self, batch: &mut Batch<Kept<S>>) -> anyhow::Result<ControlFlow<()>> {
+    pub fn take(&mut self, batch: &mut Batch<KeptLines<S>>) -> anyhow::Result<ControlFlow<()>> {
         batch.out.1.check()?;
         let (hashes, known) = &batch.out;
         let (lines, times) = (hashes.len(), self.dedup.max_repeat);
@@ -113,7 +113,11 @@ impl<'a, S: Seen> Pass<'a, S> {
 
     /// Some lines, of which exactly those are remembered that were printed: whatever breaks off in
     /// between, none is lost and none comes again.
-    fn take_some(&mut self, batch: &Batch<Kept<S>>, lines: Range<usize>) -> anyhow::Result<()> {
+    fn take_some(
+        &mut self,
+        batch: &Batch<KeptLines<S>>,
+        lines: Range<usize>,
+    ) -> anyhow::Result<()> {
         let (hashes, known) = (&batch.out.0[lines.clone()], batch.out.1.any());
         let most = (hashes.len() as u64).saturating_mul(self.dedup.max_repeat.into());
         let room = self.seen.room(most);
@@ -151,7 +155,7 @@ impl<'a, S: Seen> Pass<'a, S> {
     /// One write for many lines. If it breaks off: how many lines had gone out before.
     fn print(
         &mut self,
-        batch: &Batch<Kept<S>>,
+        batch: &Batch<KeptLines<S>>,
         lines: Range<usize>,
     ) -> Result<(), (usize, anyhow::Error)> {
         let Pass { dedup, new, text, output, delimiter, .. } = self;
@@ -180,7 +184,11 @@ impl<'a, S: Seen> Pass<'a, S> {
     }
 
     /// The repeats, where they are wanted.
-    fn set_aside(&mut self, batch: &Batch<Kept<S>>, lines: Range<usize>) -> anyhow::Result<()> {
+    fn set_aside(
+        &mut self,
+        batch: &Batch<KeptLines<S>>,
+        lines: Range<usize>,
+    ) -> anyhow::Result<()> {
         let Pass { new, text, dupes, delimiter, .. } = self;
         let Some(dupes) = dupes else { return Ok(()) };
         text.clear();

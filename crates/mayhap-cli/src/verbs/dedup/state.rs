@@ -2,7 +2,7 @@
 
 use super::set::Seen;
 use crate::clock::now_s;
-use crate::exit::{Hint, hinted, refuse};
+use crate::exit::{HintExt, error_with_hint, with_hint};
 use crate::filter_args::warn_of_clock_jump;
 use crate::key_args::key_rules;
 use anyhow::Context;
@@ -66,7 +66,7 @@ impl State {
             Err(OpenError::Format { error: FormatError::NotOurs { magic }, .. })
                 if ExactSet::is_start_of_file(&magic) =>
             {
-                return Err(refuse(
+                return Err(error_with_hint(
                     format!("{} is an exact state, made with --exact", path.display()),
                     "add --exact, or name another file with --state",
                 ));
@@ -90,13 +90,13 @@ impl State {
         self.metadata.as_ref()
     }
 
-    /// Fails where the keys of earlier runs came from elsewhere in the lines than these do. States of
-    /// earlier releases, and filters made by other verbs, do not say.
+    /// Fails where the keys of earlier runs came from elsewhere in the lines than these do. States
+    /// of earlier releases, and filters made by other verbs, do not say.
     pub fn check_keys_from(&self, rules: &ExtractRules) -> anyhow::Result<()> {
         let noted = self.metadata.as_ref().and_then(|metadata| metadata.get(KEYS_FROM));
         let from = rules.part.to_string();
         match noted {
-            Some(noted) if noted != from => Err(refuse(
+            Some(noted) if noted != from => Err(error_with_hint(
                 format!("{}: its keys are {noted}, and these are {from}", self.path.display()),
                 "take the same part of the lines, begin a new state, or say --mixed-keys if both are the same keys",
             )),
@@ -125,8 +125,8 @@ impl State {
         Ok(())
     }
 
-    /// Remove the file if this run made it and nothing came of it: where nothing was printed, there is
-    /// nothing to remember.
+    /// Remove the file if this run made it and nothing came of it: where nothing was printed,
+    /// there is nothing to remember.
     pub fn discard_new(&mut self) -> anyhow::Result<()> {
         if let Some(lock) = self.lock.as_ref().filter(|_| self.is_new) {
             let path = lock.path();
@@ -169,11 +169,11 @@ impl std::error::Error for Begun {}
 fn load_exact(path: &Path, lock: &Lock, budget: Budget) -> anyhow::Result<(ExactSet, Metadata)> {
     let name = path.display();
     match ExactSet::read_from(lock.file(), budget) {
-        Err(ExactError::Filter) => Err(refuse(
+        Err(ExactError::Filter) => Err(error_with_hint(
             format!("{name} is a filter, which is not exact"),
             "leave out --exact, or name another file with --state",
         )),
-        Err(error @ ExactError::NotOne { .. }) => Err(hinted(
+        Err(error @ ExactError::NotOne { .. }) => Err(with_hint(
             anyhow::Error::new(error).context(name.to_string()),
             "name another file with --state; one that is not there is made",
         )),

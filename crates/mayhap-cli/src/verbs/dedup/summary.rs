@@ -24,16 +24,16 @@ pub struct Summary {
 
 impl Summary {
     /// Say it, on standard error: standard output has the lines.
-    pub fn say(&self, stats: bool, globals: &Globals) {
+    pub fn report(&self, stats: bool, globals: &Globals) {
         if globals.quiet {
             return;
         }
         if globals.json {
-            print::say(self.json());
+            print::line(self.json());
         } else {
-            print::say(self.text());
+            print::line(self.text());
             if stats {
-                print::say(self.table().trim_end());
+                print::line(self.table().trim_end());
             }
         }
         if let Some((what, hint)) = &self.overfull {

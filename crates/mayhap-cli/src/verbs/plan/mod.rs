@@ -3,7 +3,7 @@
 mod show;
 
 use crate::create_args::{self, KindArg, RemovalArgs};
-use crate::exit::{Exit, Hint, refuse};
+use crate::exit::{Exit, HintExt, error_with_hint};
 use crate::globals::Globals;
 use crate::manual;
 use crate::numbers;
@@ -16,24 +16,25 @@ use mayhap_store::DEFAULT_FPR;
 const MANUAL: &str = "\
 EXAMPLES:
   mayhap plan -n 10M -p 1%           how much memory do ten million keys take?
-  mayhap plan -n 10M --memory 8MiB   how often would it err in 8 MiB?
+  mayhap plan -n 10M --memory 8MiB   which rate in 8 MiB?
   mayhap plan -p 0.1% --memory 1GB   how many keys fit into a gigabyte?
   mayhap plan -n 1G --kind ribbon    draw another kind than the default
   mayhap plan -n 1M --growth 16      what it costs to keep 1% up to 16 million keys
 
 EXIT STATUS:
   0  there is a plan
-  2  an error: numbers that cannot be had, told on standard error";
+  2  an error: no filter has such numbers; reported on standard error";
 
-/// Keys, rate, memory: say two and learn the third, before anything is built.
+/// Compute the third of keys, false-positive rate and memory from the other two, before anything
+/// is built.
 ///
-/// Shows for every kind what it costs and can do, beside a hash set, a bitmap and the least that
-/// any structure needs; how the rate climbs with more keys than planned; and the commands that
-/// make the filter, here and in Redis. Where only one of keys and memory is given the rate is 1%.
+/// Shows what every kind costs and can do, compared with a hash set, a bitmap and the minimum that
+/// any structure needs; how the rate rises with more keys than planned; and the commands that
+/// build the filter, here and in Redis. If only keys or only memory are given, the rate is 1%.
 #[derive(Args)]
 #[command(after_long_help = manual::page(MANUAL, ""))]
 pub struct Plan {
-    /// Distinct keys to come: 5000, 10M, 2G, 2e9
+    /// Expected number of distinct keys: 5000, 10M, 2G, 2e9
     #[arg(short = 'n', long, value_name = "KEYS", value_parser = numbers::count)]
     keys: Option<u64>,
 
@@ -41,18 +42,18 @@ pub struct Plan {
     #[arg(short = 'p', long, alias = "rate", value_name = "RATE", value_parser = numbers::rate)]
     fpr: Option<f64>,
 
-    /// Memory to spend: 64MiB, 500MB, 2GB
+    /// Memory to use: 64MiB, 500MB, 2GB
     #[arg(long, value_name = "SIZE", value_parser = numbers::size)]
     memory: Option<u64>,
 
-    /// The kind to draw and to build
+    /// The kind to draw, and to build in the commands shown
     #[arg(long, value_name = "KIND", default_value = "auto", value_parser = create_args::kind())]
     kind: KindArg,
 
     #[command(flatten)]
     removal: RemovalArgs,
 
-    /// Parts that a windowed filter's window is cut into
+    /// Number of parts that a windowed filter's window is divided into
     #[arg(long, value_name = "N", default_value_t = KindSpec::GENERATIONS)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     generations: u32,
@@ -62,7 +63,7 @@ impl Plan {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         let ask = match (self.keys, self.fpr, self.memory) {
             (Some(_), Some(_), Some(_)) => {
-                return Err(refuse(
+                return Err(error_with_hint(
                     "keys, rate and memory were all given: any two decide the third",
                     "leave out -n, -p or --memory",
                 ));
@@ -71,7 +72,7 @@ impl Plan {
             (Some(keys), fpr, None) => Question::Memory { keys, fpr: fpr.unwrap_or(DEFAULT_FPR) },
             (None, fpr, Some(bytes)) => Question::Keys { fpr: fpr.unwrap_or(DEFAULT_FPR), bytes },
             (None, ..) => {
-                return Err(refuse(
+                return Err(error_with_hint(
                     "nothing to plan: neither keys nor memory are given",
                     "say how many keys will come, as in `mayhap plan -n 10M -p 1%`, \
                      or how much memory there is: `mayhap plan --memory 64MiB`",
@@ -84,13 +85,13 @@ impl Plan {
             None if self.removal.are_given() => Kind::Quotient,
             None => Kind::Blocked,
             Some(Kind::Bitmap) => {
-                return Err(refuse(
+                return Err(error_with_hint(
                     "a bitmap cannot be planned: its size depends on how close the ids are",
                     "leave out --kind to see a bitmap of 32-bit ids beside the others",
                 ));
             }
             Some(Kind::Cascade) => {
-                return Err(refuse(
+                return Err(error_with_hint(
                     "a cascade cannot be planned from one number of keys: it has two lists",
                     "at 1% it takes 8 bits for each key to include, and a little more the longer the other list is",
                 ));
@@ -110,7 +111,7 @@ impl Plan {
             .find(|(kind, _)| kind.kind() == chosen)
             .map_or(Err(mayhap::SpecError::Rate { got: ask.bound().1 }), |(_, plan)| *plan)
             .hint("other numbers of keys (-n), rates (-p) or sizes (--memory) can be had")?;
-        let page = show::Page { ask, chosen, plan, answers, generations: self.generations };
+        let page = show::PlanReport { ask, chosen, plan, answers, generations: self.generations };
         if globals.json {
             print::json(&page.json())?;
         } else {
@@ -126,5 +127,8 @@ pub fn table_for(keys: u64, bytes: u64) -> Option<String> {
     let (ask, chosen) = (Question::Rate { keys, bytes }, Kind::Blocked);
     let answers: Vec<_> = ask.compare(KindSpec::GENERATIONS).collect();
     let plan = answers.iter().find(|(kind, _)| kind.kind() == chosen)?.1.ok()?;
-    Some(show::Page { ask, chosen, plan, answers, generations: KindSpec::GENERATIONS }.summary())
+    Some(
+        show::PlanReport { ask, chosen, plan, answers, generations: KindSpec::GENERATIONS }
+            .summary(),
+    )
 }

@@ -8,7 +8,7 @@ use mayhap::{Kind, KindSpec, SpecError};
 use serde_json::{Value, json};
 
 /// Everything there is to say.
-pub struct Page {
+pub struct PlanReport {
     pub ask: Question,
     pub chosen: Kind,
     /// The chosen kind's.
@@ -70,7 +70,7 @@ probes: places looked at for a key; lines: cache lines among them, the cost of a
 at best: what no structure can do without; hash set: of 64-bit hashes; bitmap: of 32-bit ids
 ";
 
-impl Page {
+impl PlanReport {
     /// For people.
     pub fn text(&self) -> String {
         let mut text = self.summary();

@@ -2,7 +2,7 @@
 
 use super::server_args::{ServerKey, ShardsArg, WaitArg};
 use crate::clock::now_s;
-use crate::exit::{Exit, Hint};
+use crate::exit::{Exit, HintExt};
 use crate::globals::Globals;
 use crate::key_args::{KeyArgs, key_rules, reading};
 use crate::numbers::{self, human_duration, plural};
@@ -19,21 +19,21 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Add keys to a filter on a server; with -n it is made if it is not there.
+/// Add keys to a filter on a server; with -n it is created if it does not exist.
 ///
-/// Adding twice is adding once, so that what was interrupted can be done again. A cluster may fail
-/// over or move slots meanwhile: what has no answer is sent again. With --wait-replicas 1 nothing
-/// counts as added before a replica has it.
+/// Adding is idempotent, so an interrupted run can be repeated. If a cluster fails over or moves
+/// slots meanwhile, unanswered requests are sent again. With --wait-replicas 1 a key counts as
+/// added only when a replica has it.
 #[derive(Args)]
 pub struct Add {
     #[command(flatten)]
     place: ServerKey,
 
-    /// If there is no such filter, make one with room for so many: 5000, 10M, 2G
+    /// If there is no such filter, create one for this many keys: 5000, 10M, 2G
     #[arg(short = 'n', long = "keys", value_name = "KEYS", value_parser = numbers::count)]
     capacity: Option<u64>,
 
-    /// False-positive rate of a filter that is made, e.g. 1% or 0.001 [default: 1%]
+    /// False-positive rate of a new filter, e.g. 1% or 0.001 [default: 1%]
     #[arg(short = 'p', long, alias = "rate", value_name = "RATE", value_parser = numbers::rate)]
     #[arg(requires = "capacity")]
     fpr: Option<f64>,
@@ -74,7 +74,7 @@ impl Add {
         drop(progress);
         let tally = tally?;
         print::unparsable(tally, &rules, globals);
-        self.say(&list, tally, new, start.elapsed(), globals)?;
+        self.report(&list, tally, new, start.elapsed(), globals)?;
         Ok(Exit::Yes)
     }
 
@@ -125,7 +125,7 @@ impl Add {
         Ok(Sharded::create(filters, key, about, false))
     }
 
-    fn say(
+    fn report(
         &self,
         list: &Sharded,
         tally: Tally,
@@ -144,7 +144,7 @@ impl Add {
         }
         if !globals.quiet {
             let shards = if shards > 1 { format!("{shards} shards, ") } else { String::new() };
-            print::say(format_args!(
+            print::line(format_args!(
                 "added to {name}: {}, {}, {shards}{}",
                 plural(lines, "line"),
                 plural(new, "new key"),

@@ -16,8 +16,8 @@ use std::path::PathBuf;
 
 /// Print the lines that may be in a filter on a server; the others are certainly not in.
 ///
-/// As `mayhap check` does with a file: lines are printed as they came and in their order. Exit: 0
-/// if a line was printed (or counted), 1 if none, 2 for trouble.
+/// Works like `mayhap check` with a file: lines are printed as they came and in their order. Exit:
+/// 0 if a line was printed (or counted), 1 if none, 2 for errors.
 #[derive(Args)]
 pub struct Check {
     #[command(flatten)]
@@ -26,7 +26,7 @@ pub struct Check {
     #[command(flatten)]
     lines: LineArgs,
 
-    /// Keys of this list, one a line, are certainly not in: exact, for false positives you know
+    /// Keys of this file, one per line, count as not in: an exact list of known false positives
     #[arg(long, value_name = "ALLOWLIST")]
     except: Option<PathBuf>,
 

@@ -11,26 +11,26 @@ use serde_json::json;
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// Delete a filter on a server, with all its shards; or what loads have left that died.
+/// Delete a filter on a server with all its shards, or the remains of interrupted loads.
 ///
-/// With --orphans all nodes are searched for shards that belong to no filter and for filters that
-/// are half loaded. What a load under way has sent is no orphan. Shards that an earlier version of
-/// mayhap made, or that are on a server with another module, do not say whose they are: those are
-/// found if KEY names the filter and there is nothing under that name.
+/// With --orphans all nodes are searched for shards that belong to no filter and for half-loaded
+/// filters. What a running load has sent is not an orphan. Shards made by an earlier version of
+/// mayhap, or on a server with another module, do not identify their filter: they are found if KEY
+/// names it and does not exist.
 #[derive(Args)]
 pub struct Delete {
     /// The server, as for `mayhap redis load`
     #[arg(value_name = "URL")]
     url: String,
 
-    /// The filter's name there
+    /// The filter's key on the server
     #[arg(value_name = "KEY", required_unless_present = "orphans")]
     key: Option<OsString>,
 
     #[command(flatten)]
     shards: ShardsArg,
 
-    /// Delete what interrupted loads left, of the filter KEY or of all
+    /// Delete the remains of interrupted loads, of the filter KEY or of all
     #[arg(long, conflicts_with = "shards")]
     orphans: bool,
 
@@ -55,7 +55,7 @@ impl Delete {
         if globals.json {
             print::json(&json!({"key": name, "deleted": keys}))?;
         } else if !globals.quiet {
-            print::say(format_args!("deleted {name}: {}", counted(keys)));
+            print::line(format_args!("deleted {name}: {}", counted(keys)));
         }
         Ok(Exit::Yes)
     }
@@ -80,7 +80,7 @@ impl Delete {
                 oldest.map_or(String::new(), |age| format!(", the oldest {}", human_duration(age)));
             let what = if self.dry_run { "would delete" } else { "deleted" };
             let count = if self.dry_run { orphans.len() as u64 } else { deleted };
-            print::say(format_args!("{what} orphans: {}{oldest}", counted(count)));
+            print::line(format_args!("{what} orphans: {}{oldest}", counted(count)));
         }
         Ok(Exit::Yes)
     }

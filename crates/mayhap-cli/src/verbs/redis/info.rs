@@ -7,11 +7,11 @@ use crate::globals::Globals;
 use crate::numbers::{bytes, grouped, percent, plural};
 use crate::print::{self, TITLE, bar, styled};
 use clap::Args;
-use mayhap_redis::{Descriptor, Info as Facts, Sharded};
+use mayhap_redis::{Descriptor, Info as ServerInfo, Sharded};
 use mayhap_store::key_rules::{is_reserved, key_type_of};
 use serde_json::{Map, Value, json};
 
-/// Show what a filter on a server is, how full, and how often it errs now.
+/// Show the kind, parameters, fill and current false-positive rate of a filter on a server.
 #[derive(Args)]
 pub struct Info {
     #[command(flatten)]
@@ -38,7 +38,7 @@ impl Info {
     }
 
     /// For people: a name and its value a line.
-    fn text(&self, list: &Sharded, facts: &Facts, make: &str) -> String {
+    fn text(&self, list: &Sharded, facts: &ServerInfo, make: &str) -> String {
         let name = self.place.name();
         let head = format!("{name}: {} filter of {} on servers", facts.kind, bytes(facts.bytes));
         let mut text = styled(TITLE, head) + "\n";
@@ -94,7 +94,7 @@ impl Info {
     }
 
     /// For programs.
-    fn json(&self, list: &Sharded, facts: &Facts, make: &str) -> Value {
+    fn json(&self, list: &Sharded, facts: &ServerInfo, make: &str) -> Value {
         let (fullest, items, capacity) = &facts.fullest;
         let mut value = json!({
             "key": self.place.name(),

@@ -1,7 +1,7 @@
 //! `mayhap redis load URL KEY FILE`.
 
 use super::server_args::{ServerKey, ShardsArg, WaitArg};
-use crate::exit::{Exit, refuse};
+use crate::exit::{Exit, error_with_hint};
 use crate::filter_args::{FormatArg, KeyFile};
 use crate::globals::Globals;
 use crate::numbers::{bytes, human_duration, plural};
@@ -24,15 +24,15 @@ use std::time::{Duration, Instant};
 
 /// Load a filter's file into a server.
 ///
-/// It goes there in pieces under another name and takes its own when it is whole, so that nobody
-/// finds half of it. In the end it is asked for once more: if servers failed meanwhile, what they
-/// lost is sent again. Ctrl-C removes what was sent. A load of a file built with --shards that was
-/// killed goes on where it was when it is started again (half a minute later, when its claim on the
-/// name has lapsed); what it left expires within an hour, or goes with `mayhap redis delete
+/// The filter is sent in chunks under a temporary name and renamed when it is complete, so nobody
+/// sees half of it. At the end it is checked once more: what servers lost because they failed
+/// meanwhile is sent again. Ctrl-C removes what was sent. If the load of a file built with
+/// --shards is killed, start it again to continue (after half a minute, when its claim on the name
+/// has expired); its remains expire within an hour, or are removed by `mayhap redis delete
 /// --orphans`.
 ///
-/// A file built with --shards is spread over as many keys. A filter of RedisBloom's goes to
-/// RedisBloom, too.
+/// A file built with --shards is spread over that many keys. RedisBloom filters can be loaded into
+/// RedisBloom as well.
 #[derive(Args)]
 pub struct Load {
     #[command(flatten)]
@@ -45,7 +45,7 @@ pub struct Load {
     #[command(flatten)]
     shards: ShardsArg,
 
-    /// Replace what has that name on the server
+    /// Replace an existing key on the server
     #[arg(long)]
     force: bool,
 
@@ -76,7 +76,7 @@ impl Load {
             Some(filter) => self.native(&file, filter, &moved, globals)?,
             None => self.redisbloom(&file, &moved, globals)?,
         };
-        self.say(&loaded, moved.load(Relaxed), start.elapsed(), globals)?;
+        self.report(&loaded, moved.load(Relaxed), start.elapsed(), globals)?;
         Ok(Exit::Yes)
     }
 
@@ -115,13 +115,13 @@ impl Load {
     ) -> anyhow::Result<Loaded> {
         let name = self.file.display();
         if file.is_wrapped() {
-            return Err(refuse(
+            return Err(error_with_hint(
                 format!("{name}: another program's filter, wrapped in a Mayhap file"),
                 "if it is RedisBloom's, `mayhap convert --to redisbloom` takes it out",
             ));
         }
         if file.format() != Format::Redisbloom {
-            return Err(refuse(
+            return Err(error_with_hint(
                 format!("{name}: servers hold no {} filters", file.format()),
                 "`mayhap convert --to redisbloom` makes one they hold, if it is a relative; else build it anew from its keys",
             ));
@@ -143,7 +143,7 @@ impl Load {
     fn check_shards<B: AsRef<[u8]>>(&self, filter: &AnyFilter<B>) -> anyhow::Result<()> {
         match (self.shards.shards, filter) {
             (Some(need), AnyFilter::Sharded(filter)) if filter.shards().len() != need as usize => {
-                Err(refuse(
+                Err(error_with_hint(
                     format!(
                         "{}: it is in {}, not {need}",
                         self.file.display(),
@@ -160,7 +160,7 @@ impl Load {
     }
 
     fn one_piece(&self, kind: &str, need: u32) -> anyhow::Error {
-        refuse(
+        error_with_hint(
             format!(
                 "{}: a {kind} filter in one piece, which cannot be cut up",
                 self.file.display()
@@ -169,7 +169,7 @@ impl Load {
         )
     }
 
-    fn say(
+    fn report(
         &self,
         loaded: &Loaded,
         sent: u64,
@@ -186,7 +186,7 @@ impl Load {
         }
         if !globals.quiet {
             let shards = if *shards > 1 { format!(" in {shards} shards") } else { String::new() };
-            print::say(format_args!(
+            print::line(format_args!(
                 "loaded {name}: {}, {kind}{shards}, {}, {}",
                 plural(*keys, "key"),
                 bytes(sent),

@@ -22,19 +22,19 @@ EXAMPLES:
 EXIT STATUS:
   0    yes, or done
   1    no
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal";
 
 /// Filters inside Redis and Valkey: load, save, add to, check, and spread over a cluster.
 ///
 /// A filter is one key, or many that are one filter: --shards S spreads it over a cluster, in
-/// which no node could hold all of it. Servers need the module of mayhap, or RedisBloom for filters
-/// in its format.
+/// which no node could hold all of it. Servers need the module of mayhap, or RedisBloom for
+/// filters in its format.
 #[derive(Args)]
 #[command(after_long_help = manual::page(MANUAL, ""))]
 pub struct Redis {
     #[command(subcommand)]
-    what: What,
+    what: RedisCommand,
 }
 
 const LOAD: &str = "\
@@ -44,7 +44,7 @@ EXAMPLES:
 
 EXIT STATUS:
   0    the filter is on the server
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal";
 
 const SAVE: &str = "\
@@ -53,7 +53,7 @@ EXAMPLES:
 
 EXIT STATUS:
   0    the file is written
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal";
 
 const ADD: &str = "\
@@ -63,7 +63,7 @@ EXAMPLES:
 
 EXIT STATUS:
   0    all keys are in
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal; adding again does no harm";
 
 const CHECK: &str = "\
@@ -74,7 +74,7 @@ EXAMPLES:
 EXIT STATUS:
   0    a line was printed or counted
   1    no line was
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal";
 
 const INFO: &str = "\
@@ -83,7 +83,7 @@ EXAMPLES:
 
 EXIT STATUS:
   0    the filter is shown
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal";
 
 const DELETE: &str = "\
@@ -93,11 +93,11 @@ EXAMPLES:
 
 EXIT STATUS:
   0    deleted
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal";
 
 #[derive(Subcommand)]
-enum What {
+enum RedisCommand {
     #[command(after_long_help = manual::page(LOAD, manual::KEY_FILES))]
     Load(load::Load),
     #[command(after_long_help = manual::page(SAVE, manual::KEY_FILES))]
@@ -115,12 +115,12 @@ enum What {
 impl Redis {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         match self.what {
-            What::Load(verb) => verb.run(globals),
-            What::Save(verb) => verb.run(globals),
-            What::Add(verb) => verb.run(globals),
-            What::Check(verb) => verb.run(globals),
-            What::Info(verb) => verb.run(globals),
-            What::Delete(verb) => verb.run(globals),
+            RedisCommand::Load(verb) => verb.run(globals),
+            RedisCommand::Save(verb) => verb.run(globals),
+            RedisCommand::Add(verb) => verb.run(globals),
+            RedisCommand::Check(verb) => verb.run(globals),
+            RedisCommand::Info(verb) => verb.run(globals),
+            RedisCommand::Delete(verb) => verb.run(globals),
         }
     }
 }

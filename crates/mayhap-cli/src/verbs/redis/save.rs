@@ -1,7 +1,7 @@
 //! `mayhap redis save URL KEY FILE`.
 
 use super::server_args::{ServerKey, ShardsArg};
-use crate::exit::{Exit, refuse};
+use crate::exit::{Exit, error_with_hint};
 use crate::filter_args::KeyFile;
 use crate::globals::Globals;
 use crate::numbers::{bytes, human_duration, plural};
@@ -28,15 +28,16 @@ use std::time::{Duration, Instant};
 
 /// Save a filter of a server as a file.
 ///
-/// What is saved is the filter as it is at one moment (each shard at its own), every byte of it
-/// checked. A replica can be saved from too, where nothing is added to it meanwhile. A filter spread over many keys becomes one file in as many pieces, as `mayhap build
-/// --shards` makes it. The secret of a keyed one goes to the key file.
+/// The file is a snapshot of one moment (of each shard its own), and every byte is verified. A
+/// replica works too, as long as nothing is added meanwhile. A filter spread over many keys
+/// becomes one file with as many shards, like those of `mayhap build --shards`. The secret of a
+/// keyed filter is written to the key file.
 #[derive(Args)]
 pub struct Save {
     #[command(flatten)]
     place: ServerKey,
 
-    /// Where the file goes
+    /// Output file
     #[arg(value_name = "FILE", value_parser = crate::paths::file())]
     file: PathBuf,
 
@@ -71,7 +72,7 @@ impl Save {
             None => self.whole(&list, parts.path(), over, &moved)?,
         };
         drop(progress);
-        self.say(kind, keys, list.keys().len(), start.elapsed(), globals)?;
+        self.report(kind, keys, list.keys().len(), start.elapsed(), globals)?;
         Ok(Exit::Yes)
     }
 
@@ -114,7 +115,7 @@ impl Save {
         for shard in 0..about.shards() {
             let path = parts.join(shard.to_string());
             let SavedFormat::Mayhap { secret } = fetch(list, shard, &path, moved)? else {
-                return Err(refuse(
+                return Err(error_with_hint(
                     format!("{}: its shards are filters of RedisBloom's", self.place.name()),
                     "they cannot be put into one file: save them one by one, by their keys",
                 ));
@@ -149,7 +150,7 @@ impl Save {
     }
 
     fn unlike(&self, why: &str) -> anyhow::Error {
-        refuse(
+        error_with_hint(
             format!("{}: its shards are not of one make: {why}", self.place.name()),
             "save them one by one, by their keys",
         )
@@ -162,7 +163,7 @@ impl Save {
         Ok(())
     }
 
-    fn say(
+    fn report(
         &self,
         kind: &str,
         keys: u64,
@@ -182,7 +183,7 @@ impl Save {
         if !globals.quiet {
             let (keys, size, took) = (plural(keys, "key"), bytes(size), human_duration(took));
             let shards = if shards > 1 { format!(" in {shards} shards") } else { String::new() };
-            print::say(format_args!(
+            print::line(format_args!(
                 "saved {name} as {path}: {keys}, {kind}{shards}, {size}, {took}"
             ));
         }

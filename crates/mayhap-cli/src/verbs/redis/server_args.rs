@@ -1,6 +1,6 @@
 //! Which filter on which server.
 
-use crate::exit::{Hint, refuse};
+use crate::exit::{HintExt, error_with_hint};
 use crate::globals::Globals;
 use crate::print;
 use crate::signals::stop_on_signal;
@@ -24,7 +24,7 @@ pub struct ServerKey {
     #[arg(value_name = "URL")]
     url: String,
 
-    /// The filter's name there
+    /// The filter's key on the server
     #[arg(value_name = "KEY")]
     key: OsString,
 }
@@ -32,7 +32,7 @@ pub struct ServerKey {
 /// How many keys a filter lies in.
 #[derive(Args)]
 pub struct ShardsArg {
-    /// How many keys the filter is spread over; what exists says so itself
+    /// Number of shards; an existing filter knows its own
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub shards: Option<u32>,
 }
@@ -40,7 +40,7 @@ pub struct ShardsArg {
 /// How safe what is written must be.
 #[derive(Args)]
 pub struct WaitArg {
-    /// How many replicas must have what is written before it counts as written
+    /// Number of replicas that must have a write before it counts as done
     #[arg(long, value_name = "N", default_value_t = 0)]
     wait_replicas: u32,
 }
@@ -91,7 +91,7 @@ impl ServerKey {
 
     fn filters(&self) -> anyhow::Result<Filters> {
         if self.key.is_empty() {
-            return Err(refuse("KEY is empty", "give the filter a name"));
+            return Err(error_with_hint("KEY is empty", "give the filter a name"));
         }
         let (address, rest) = Address::parse(&self.url)?;
         let mut prefix = PREFIX.to_owned();
@@ -100,7 +100,7 @@ impl ServerKey {
                 "prefix" => prefix = value,
                 // Not what it was set to: that may be a password.
                 other => {
-                    return Err(refuse(
+                    return Err(error_with_hint(
                         format!("?{other}=…: servers of filters know nothing of that"),
                         "there are ?prefix=, ?timeout=, ?cluster=true, and for TLS ?cacert=, ?cert= and ?key=",
                     ));

@@ -1,7 +1,7 @@
 //! Marks for many owners: lines of `owner TAB id`.
 
 use super::store::{Access, Lists, StoreArgs};
-use crate::exit::{Hint, refuse};
+use crate::exit::{HintExt, error_with_hint};
 use crate::globals::Globals;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -29,7 +29,7 @@ pub struct Totals {
     pub lines: u64,
     pub new: u64,
     /// Ids that are gone again: more than the policy keeps.
-    pub let_go: u64,
+    pub expired: u64,
     pub policy: Policy,
 }
 
@@ -73,7 +73,7 @@ pub fn load(store: &StoreArgs, file: &Path, globals: &Globals) -> anyhow::Result
         // What came before the line that is none, or before the error, is marked by now.
         match reader.join() {
             Ok(Ok(())) => Ok(totals),
-            Ok(Err(Unreadable::NoTab { line })) => Err(refuse(
+            Ok(Err(Unreadable::NoTab { line })) => Err(error_with_hint(
                 format!("{name}:{line}: no tab between owner and id"),
                 "a line is an owner, a tab and an id; the lines before it are marked",
             )),
@@ -164,8 +164,8 @@ impl Batch {
                 totals.new += mark(shown)?;
             }
         }
-        totals.let_go += super::let_go(lists, &shown)?;
-        if totals.let_go > 0 {
+        totals.expired += super::expired(lists, &shown)?;
+        if totals.expired > 0 {
             totals.policy = lists.policy()?;
         }
         totals.lines += self.lines as u64;

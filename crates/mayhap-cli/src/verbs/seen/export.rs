@@ -3,7 +3,7 @@
 use super::ids::bytes;
 use super::show;
 use super::store::Lists;
-use crate::exit::{Exit, refuse};
+use crate::exit::{Exit, error_with_hint};
 use crate::globals::Globals;
 use crate::print;
 use anyhow::Context;
@@ -55,7 +55,7 @@ pub fn export(lists: &Lists, owner: Option<OsString>, globals: &Globals) -> anyh
     show::passed_over(foreign, globals);
     if unreadable > 0 {
         let lists = if unreadable == 1 { "1 list is" } else { "some lists are" };
-        return Err(refuse(
+        return Err(error_with_hint(
             format!("{lists} left out, which cannot be read; {count} were exported"),
             "`mayhap seen forget` removes a list, whatever is left of it",
         ));
@@ -77,7 +77,7 @@ pub fn import(lists: &Lists, file: &Path, globals: &Globals) -> anyhow::Result<E
         let line = line.with_context(|| format!("reading {name}"))?;
         let Some(pair) = parse(&line) else {
             add(lists, &mut batch)?;
-            return Err(refuse(
+            return Err(error_with_hint(
                 format!("{name}:{}: not a line of `mayhap seen export`", at + 1),
                 "the lines before it are imported, and importing them again does no harm",
             ));

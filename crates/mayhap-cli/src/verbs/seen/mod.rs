@@ -31,19 +31,19 @@ EXAMPLES:
 EXIT STATUS:
   0    yes, or done
   1    no
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal";
 
-/// Seen lists: record what was shown to whom, and filter what was not.
+/// Seen lists: record what each user was shown, and find what is new to them.
 ///
 /// A list belongs to an owner (a user) and takes 9 KB for 5000 ids, 180 bytes for 20. "Unseen" is
-/// certain; an unseen id is taken for seen at most as often as the policy's rate. A store is made by
+/// certain; an unseen id is mistaken for seen at most at the policy's rate. A store is created by
 /// the first `mark` and remembers its policy.
 #[derive(Args)]
 #[command(after_long_help = manual::seen_page(MANUAL))]
 pub struct Seen {
     #[command(subcommand)]
-    what: What,
+    what: SeenCommand,
 }
 
 const MARK: &str = "\
@@ -53,7 +53,7 @@ EXAMPLES:
 
 EXIT STATUS:
   0    marked
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal";
 
 const UNSEEN: &str = "\
@@ -63,7 +63,7 @@ EXAMPLES:
 EXIT STATUS:
   0    some ids are unseen, and printed
   1    none is
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal";
 
 const MARK_UNSEEN: &str = "\
@@ -73,7 +73,7 @@ EXAMPLES:
 EXIT STATUS:
   0    some ids were unseen, and printed
   1    none was
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal";
 
 const OFFER: &str = "\
@@ -83,7 +83,7 @@ EXAMPLES:
 EXIT STATUS:
   0    some ids are unseen, and printed
   1    none is
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal";
 
 const CONFIRM: &str = "\
@@ -92,7 +92,7 @@ EXAMPLES:
 
 EXIT STATUS:
   0    marked
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal";
 
 const EXPLAIN: &str = "\
@@ -102,7 +102,7 @@ EXAMPLES:
 EXIT STATUS:
   0    it is hidden, and why is printed
   1    it is not
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal";
 
 const FORGET: &str = "\
@@ -112,7 +112,7 @@ EXAMPLES:
 EXIT STATUS:
   0    forgotten
   1    there was nothing to forget
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal";
 
 const EXPORT: &str = "\
@@ -122,7 +122,7 @@ EXAMPLES:
 EXIT STATUS:
   0    some lists were printed
   1    there are none
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal";
 
 const IMPORT: &str = "\
@@ -131,7 +131,7 @@ EXAMPLES:
 
 EXIT STATUS:
   0    imported
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal";
 
 const STATS: &str = "\
@@ -141,21 +141,21 @@ EXAMPLES:
 EXIT STATUS:
   0    shown
   1    the owner has no list
-  2    an error, told on standard error
+  2    an error, reported on standard error
   130  interrupted by a signal";
 
 #[derive(Subcommand)]
-enum What {
+enum SeenCommand {
     #[command(after_long_help = manual::seen_page(MARK))]
     Mark(Mark),
     /// Print the ids that the owner has not seen, in order
     ///
-    /// Exit: 0 if there are some, 1 if none, 2 for trouble.
+    /// Exit: 0 if there are some, 1 if none, 2 for errors.
     #[command(after_long_help = manual::seen_page(UNSEEN))]
     Unseen(Ask),
     /// Print the unseen ids and mark them, in one step: each id goes to one caller only
     ///
-    /// Exit: 0 if there are some, 1 if none, 2 for trouble.
+    /// Exit: 0 if there are some, 1 if none, 2 for errors.
     #[command(after_long_help = manual::seen_page(MARK_UNSEEN))]
     MarkUnseen(Ask),
     #[command(after_long_help = manual::seen_page(OFFER))]
@@ -187,7 +187,7 @@ struct Mark {
     /// Whose list
     #[arg(required_unless_present = "owners_from")]
     owner: Option<OsString>,
-    /// The ids; without any they are read from standard input, one a line
+    /// The ids; without any they are read from standard input, one per line
     #[arg(value_name = "ID")]
     ids: Vec<OsString>,
 }
@@ -213,7 +213,7 @@ struct Offer {
     ids: IdArgs,
 }
 
-/// Tell why an id is hidden: which slice, since when. Exit: 0 if it is, 1 if it is not
+/// Explain why an id is hidden: by which slice, and since when. Exit: 0 if it is, 1 if it is not
 #[derive(Args)]
 struct Explain {
     #[command(flatten)]
@@ -233,8 +233,8 @@ struct Forget {
 
 /// Print an owner's list, or all, as lines of JSON for `import`
 ///
-/// Exit: 0 if there are some, 1 if none, 2 for trouble: lists that cannot be read are named on standard
-/// error and left out, the others are printed.
+/// Exit: 0 if there are some, 1 if none, 2 for errors: lists that cannot be read are named on
+/// standard error and left out, the others are printed.
 #[derive(Args)]
 struct Export {
     #[command(flatten)]
@@ -245,19 +245,20 @@ struct Export {
 
 /// Add exported lists to a store: the union of both
 ///
-/// What is there already stays, importing twice does no harm, and neither does an older export.
+/// SeenCommand is there already stays, importing twice does no harm, and neither does an older
+/// export.
 #[derive(Args)]
 struct Import {
     #[command(flatten)]
     store: StoreArgs,
-    /// What `export` printed; `-` is standard input
+    /// SeenCommand `export` printed; `-` is standard input
     #[arg(value_name = "FILE", default_value = "-")]
     file: PathBuf,
 }
 
 /// Count owners, ids and bytes: of one owner, or of the whole store, which reads all of it
 ///
-/// Exit: 0, 1 if the owner has no list, 2 for trouble, also if there are lists that cannot be read.
+/// Exit: 0, 1 if the owner has no list, 2 for errors, also if there are lists that cannot be read.
 #[derive(Args)]
 struct Stats {
     #[command(flatten)]
@@ -269,15 +270,15 @@ struct Stats {
 impl Seen {
     pub fn run(self, globals: &Globals) -> anyhow::Result<Exit> {
         match self.what {
-            What::Mark(mark) | What::Confirm(mark) => mark.run(globals),
-            What::Unseen(ask) => {
+            SeenCommand::Mark(mark) | SeenCommand::Confirm(mark) => mark.run(globals),
+            SeenCommand::Unseen(ask) => {
                 ask.run(globals, |lists, owner, ids| Ok(lists.unseen(owner, ids)?), Access::Read)
             }
-            What::MarkUnseen(ask) => {
+            SeenCommand::MarkUnseen(ask) => {
                 let access = Access::Create;
                 ask.run(globals, |lists, owner, ids| Ok(lists.mark_unseen(owner, ids)?), access)
             }
-            What::Offer(Offer { store, ttl, ids }) => {
+            SeenCommand::Offer(Offer { store, ttl, ids }) => {
                 // Rounded up: an offer never ends early.
                 let seconds = ttl.as_secs() + u64::from(ttl.subsec_nanos() > 0);
                 let offer = |lists: &Lists,
@@ -288,18 +289,18 @@ impl Seen {
                 };
                 ask(&store, &ids, globals, offer, Access::Create)
             }
-            What::Explain(explain) => explain.run(globals),
-            What::Forget(Forget { store, owner }) => {
+            SeenCommand::Explain(explain) => explain.run(globals),
+            SeenCommand::Forget(Forget { store, owner }) => {
                 Ok(Exit::of(store.open(Access::Change)?.forget(&bytes(&owner))?))
             }
-            What::Export(Export { store, owner }) => {
+            SeenCommand::Export(Export { store, owner }) => {
                 export::export(&store.open(Access::Read)?, owner, globals)
             }
-            What::Import(Import { store, file }) => {
+            SeenCommand::Import(Import { store, file }) => {
                 export::import(&store.open(Access::Create)?, &file, globals)
             }
-            What::Stats(stats) => stats.run(globals),
-            What::Policy(policy) => policy.run(globals),
+            SeenCommand::Stats(stats) => stats.run(globals),
+            SeenCommand::Policy(policy) => policy.run(globals),
         }
     }
 }
@@ -315,22 +316,22 @@ impl Mark {
         let Some(ids) = ids::all(&self.ids)? else { return Ok(usage::help("seen")) };
         let lists = self.store.open(Access::Create)?;
         let new = lists.mark(&owner, &ids)?;
-        let let_go = let_go(&lists, &[(&owner, &ids)])?;
+        let expired = expired(&lists, &[(&owner, &ids)])?;
         if globals.json {
-            print::json(&json!({"ids": ids.len(), "new": new, "let_go": let_go}))?;
+            print::json(&json!({"ids": ids.len(), "new": new, "expired": expired}))?;
         } else if !globals.quiet {
             print::out(&format!("{new}\n"))?;
-            if let_go > 0 {
-                show::let_go(let_go, &lists.policy()?);
+            if expired > 0 {
+                show::expired(expired, &lists.policy()?);
             }
         }
         Ok(Exit::Yes)
     }
 }
 
-/// How many of the ids just marked are gone already: a call for more than the policy keeps loses its
-/// own first ids.
-fn let_go(lists: &Lists, shown: &[(&[u8], &[Vec<u8>])]) -> anyhow::Result<u64> {
+/// How many of the ids just marked are gone already: a call for more than the policy keeps loses
+/// its own first ids.
+fn expired(lists: &Lists, shown: &[(&[u8], &[Vec<u8>])]) -> anyhow::Result<u64> {
     // While the server is away nothing is known and nothing is kept: it is not asked again.
     if lists.failures() > 0 {
         return Ok(0);
@@ -361,7 +362,7 @@ impl Ask {
     }
 }
 
-/// Find ids and print them, one a line.
+/// Find ids and print them, one per line.
 fn ask(
     store: &StoreArgs,
     ids: &IdArgs,

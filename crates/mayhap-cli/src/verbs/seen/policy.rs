@@ -16,12 +16,12 @@ EXAMPLES:
 
 EXIT STATUS:
   0  printed, or changed
-  2  an error, told on standard error";
+  2  an error, reported on standard error";
 
 /// Print the policy of a store, or change some of its fields for all who use it
 ///
-/// Fields that are not named stay as they are. Nothing is forgotten at once: lists live by the new
-/// rules from their next mark or question on, and one with more slices than they allow loses two for
+/// Fields that are not named stay unchanged. Nothing is forgotten immediately: a list follows the
+/// new policy from its next mark or lookup on, and one with more slices than allowed loses two for
 /// each new one. Programs that have the lists open on a server learn of a change within a minute.
 #[derive(Args)]
 #[command(after_long_help = manual::seen_page(MANUAL))]

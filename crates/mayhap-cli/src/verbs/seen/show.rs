@@ -1,4 +1,4 @@
-//! Answers about lists, for people and for programs.
+//! BatchAnswers about lists, for people and for programs.
 
 use super::bulk::Totals;
 use crate::exit::Exit;
@@ -134,7 +134,7 @@ pub fn passed_over(foreign: u64, globals: &Globals) {
 }
 
 /// Ids of one call that the policy did not keep.
-pub fn let_go(ids: u64, policy: &Policy) {
+pub fn expired(ids: u64, policy: &Policy) {
     if ids > 0 {
         let (slices, each) = (policy.slices(), policy.ids());
         let most = grouped(u64::from(slices) * u64::from(each));
@@ -154,15 +154,15 @@ pub fn let_go(ids: u64, policy: &Policy) {
 
 /// What a bulk load did.
 pub fn totals(totals: &Totals, globals: &Globals) -> anyhow::Result<()> {
-    let Totals { lines, new, let_go: gone, policy } = totals;
+    let Totals { lines, new, expired: gone, policy } = totals;
     if globals.json {
-        return print::json(&json!({"lines": lines, "new": new, "let_go": gone}));
+        return print::json(&json!({"lines": lines, "new": new, "expired": gone}));
     }
     if globals.quiet {
         return Ok(());
     }
     print::out(&format!("{new}\n"))?;
-    let_go(*gone, policy);
+    expired(*gone, policy);
     Ok(())
 }
 

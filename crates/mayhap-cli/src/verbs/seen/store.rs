@@ -1,6 +1,6 @@
 //! Where lists are kept: a file or a server, named by `--store`.
 
-use crate::exit::refuse;
+use crate::exit::error_with_hint;
 use crate::print;
 use crate::wait::Wait;
 use clap::Args;
@@ -17,7 +17,7 @@ pub type Lists = Seen<Box<dyn Backend>>;
 const REPLICAS_WITHIN: Duration = Duration::from_secs(5);
 
 /// How long another process that has the file open is waited for, unless `--wait` says otherwise.
-const PATIENCE: Duration = Duration::from_secs(1);
+const DEFAULT_WAIT: Duration = Duration::from_secs(1);
 
 /// What a verb does to a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,25 +33,25 @@ pub enum Access {
 /// Where lists are kept, and by which rules.
 #[derive(Args)]
 pub struct StoreArgs {
-    /// A file, or redis://host:port/db?layout=compact|list&prefix=…; redis+cluster:// for a cluster,
-    /// rediss:// for TLS, ?timeout=SECONDS for how long a call may take
+    /// A file, or redis://host:port/db?layout=compact|list&prefix=…; redis+cluster:// for a
+    /// cluster, rediss:// for TLS, ?timeout=SECONDS for how long a call may take
     // Not shown with its value: it may have a password in it.
     #[arg(long, short, value_name = "STORE", env = "MAYHAP_SEEN_STORE", hide_env_values = true)]
     store: String,
 
     /// How much a new store keeps and for how long: slices=5,ids=1000,rate=0.001,idle=5d (the
-    /// default), or time windows: slices=4,every=30d,ids=2000. A store remembers its policy: another
-    /// one is refused, and only `mayhap seen policy` changes it
+    /// default), or time windows: slices=4,every=30d,ids=2000. A store remembers its policy: a
+    /// different one is an error, and only `mayhap seen policy` changes it
     #[arg(long, value_name = "POLICY")]
     policy: Option<PolicyFields>,
 
-    /// If the server cannot be reached now, count nothing as seen instead of failing, and say so;
-    /// a wrong password or certificate stays an error
+    /// If the server cannot be reached now, treat everything as unseen instead of failing, and
+    /// report it; a wrong password or certificate is still an error
     #[arg(long)]
     fail_open: bool,
 
-    /// How many replicas must have what is changed; if they have not in time it is done all the
-    /// same, and the exit code is 2
+    /// Number of replicas that must have a change; if they do not have it in time, the change is
+    /// still made and the exit code is 2
     #[arg(long, value_name = "N", default_value_t = 0)]
     wait_replicas: u32,
 
@@ -69,20 +69,20 @@ impl StoreArgs {
         } else {
             let path = Path::new(&self.store);
             if self.wait_replicas > 0 {
-                return Err(refuse(
+                return Err(error_with_hint(
                     format!("{}: a file has no replicas", path.display()),
                     "leave out --wait-replicas: what a file has acknowledged is on the disk",
                 ));
             }
             if access != Access::Create && !path.exists() {
-                return Err(refuse(
+                return Err(error_with_hint(
                     format!("{}: no such store", path.display()),
                     "`mayhap seen mark` makes one; is the name right?",
                 ));
             }
             let mut options = embedded::Options::default()
                 .with_policy_fields(policy)
-                .with_patience(self.wait.patience().unwrap_or(PATIENCE));
+                .with_patience(self.wait.patience().unwrap_or(DEFAULT_WAIT));
             if access == Access::Read {
                 options = options.read_only();
             }

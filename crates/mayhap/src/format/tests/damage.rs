@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::{metadata, reseal, samples, survives};
-use crate::{AnyFilter, Blocked, Spec};
+use crate::{AnyFilter, Blocked, Quotient, Spec};
 
 #[test]
 fn every_flipped_bit_is_noticed() {
@@ -143,4 +143,45 @@ fn padding_and_spare_bits_are_zero() {
     reseal(&mut file);
     let name = "bits past the last";
     assert!(matches!(verify(&file), Err(FormatError::BadField { name: got, .. }) if got == name));
+}
+
+/// What is opened in place is not read, and must be read before it is merged: lines that break their
+/// rules would be laid out anywhere.
+#[test]
+fn unsound_lines_are_refused_by_name() {
+    let spec = Spec::new(100, 0.01).unwrap();
+    let filter = Quotient::from_keys(spec, 0..100u64).unwrap();
+    let mut file = filter.encode(&Metadata::new());
+    let place = verify(&file).unwrap().arrays[0].at as usize;
+    file[place + 63] ^= 1; // the offset of the first line
+    reseal(&mut file);
+    let error = verify(&file).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "not a valid file: quotient filter is unsound: an offset does not follow from the line before (number 0), it must be sound; make it anew"
+    );
+    assert_eq!(AnyFilter::decode(&file, None).unwrap_err().to_string(), error);
+    assert_eq!(AnyFilter::check(&file, None).unwrap_err().to_string(), error);
+    let opened = Quotient::open(&file, None).unwrap();
+    let mut own = filter.clone();
+    let error = own.union(&opened).unwrap_err();
+    assert!(error.to_string().contains("an offset does not follow"), "{error}");
+    assert!(own.intersect(&opened).is_err());
+    assert!(own.fingerprints().eq(filter.fingerprints()), "nothing has changed");
+    // Counts that are not those of the lines: sound lines, another filter.
+    let mut file = filter.encode(&Metadata::new());
+    let header = verify(&file).unwrap().header_bytes as usize;
+    let params = header - 4 - (18 + 8 * 2) - 8 * 4;
+    for (at, name) in [(0, "keys"), (8, "counts"), (16, "counts"), (24, "growth")] {
+        let was = std::mem::replace(&mut file[params + at], 200);
+        reseal(&mut file);
+        let Err(FormatError::BadField { name: got, .. }) = verify(&file) else { panic!("{name}") };
+        assert_eq!(got, name);
+        file[params + at] = was;
+    }
+    file[params + 8] -= 1;
+    reseal(&mut file);
+    assert!(Quotient::open(&file, None).is_ok(), "instant");
+    let error = verify(&file).unwrap_err().to_string();
+    assert!(error.contains("another number of keys than is stated"), "{error}");
 }

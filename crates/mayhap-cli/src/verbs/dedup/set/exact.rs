@@ -2,7 +2,7 @@
 
 use super::{Seen, most};
 use crate::budget::MaxMemory;
-use crate::exit::refuse;
+use crate::exit::error_with_hint;
 use mayhap::AnyFilter;
 use mayhap::format::Metadata;
 use mayhap_store::exact::{ExactSet, HashKeys128};
@@ -55,7 +55,8 @@ impl Seen for Exact {
     }
 
     fn full(&self) -> anyhow::Error {
-        let full = || refuse("there is no room for more lines", "allow more with --max-memory");
+        let full =
+            || error_with_hint("there is no room for more lines", "allow more with --max-memory");
         (0..48).find_map(|log| self.check(1 << log).err()).unwrap_or_else(full)
     }
 

@@ -3,7 +3,7 @@
 use super::{Seen, window};
 use crate::budget::MaxMemory;
 use crate::clock::now;
-use crate::exit::refuse;
+use crate::exit::error_with_hint;
 use crate::numbers::grouped;
 use mayhap::format::Metadata;
 use mayhap::{AnyFilter, Hash};
@@ -35,7 +35,7 @@ impl FilterSet {
     /// though it was allowed.
     fn check_grown(&self) -> anyhow::Result<()> {
         match &self.filter {
-            AnyFilter::Scalable(filter) if filter.is_overfull() => Err(refuse(
+            AnyFilter::Scalable(filter) if filter.is_overfull() => Err(error_with_hint(
                 "the system has no memory for the filter to grow",
                 "free some, or use fewer bits a line: -p with a higher rate in a new state",
             )),
@@ -87,7 +87,7 @@ impl Seen for FilterSet {
                 let one_too_many = filter.capacity().saturating_sub(filter.keys()) + 1;
                 match self.check_growth(one_too_many) {
                     Err(memory) if filter.next_layer().is_some() => memory.into(),
-                    _ => refuse(
+                    _ => error_with_hint(
                         format!(
                             "{keys} lines are as many as a filter can tell apart at a rate of {asked}"
                         ),
@@ -97,7 +97,7 @@ impl Seen for FilterSet {
             }
             AnyFilter::Windowed(filter) => match self.check_growth(1) {
                 Err(memory) => memory.into(),
-                Ok(()) => refuse(
+                Ok(()) => error_with_hint(
                     format!(
                         "{keys} lines came within the window, made for {}: with more, new lines would \
                      be taken for repeats more often than the rate of {asked} allows",
@@ -106,7 +106,7 @@ impl Seen for FilterSet {
                     "expect more lines with -n (a state keeps what it was made with: begin a new one)",
                 ),
             },
-            other => refuse(
+            other => error_with_hint(
                 format!(
                     "the state is full: a {} filter made for {} lines, which does not grow; with \
                      more, new lines would be taken for repeats more often than its rate of \
