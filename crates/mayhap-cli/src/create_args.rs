@@ -7,6 +7,7 @@ use crate::print;
 use anyhow::Context;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use mayhap::key::decode_hex;
 use mayhap::sizing::QuotientShape;
 use mayhap::{Kind, KindSpec};
 use mayhap_foreign::{CreateOptions, Format, Growth, Seed, Variant, valkey_bloom};
@@ -241,9 +242,9 @@ pub fn seed(text: &str) -> Result<SeedArg, String> {
     if text == "random" {
         return Ok(SeedArg::Random);
     }
-    if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        let byte = |i: usize| u8::from_str_radix(&text[2 * i..][..2], 16).unwrap_or(0);
-        return Ok(SeedArg::Bytes(std::array::from_fn(byte)));
+    let mut bytes = [0; 32];
+    if decode_hex(text.as_bytes(), &mut bytes) {
+        return Ok(SeedArg::Bytes(bytes));
     }
     let number = text.parse().ok().filter(|number| *number <= u64::MAX.into());
     number.map(SeedArg::Number).ok_or_else(wrong)

@@ -4,6 +4,7 @@ use super::create::create;
 use super::memory_limit::explained;
 use super::options::{CommandSyntax, Options};
 use crate::filter::{Added, CreateSpec};
+use crate::keyspace::Clock;
 use crate::stats::STATS;
 use crate::{Args, CommandError, KeyArg, Keyspace, Replicate, Reply};
 
@@ -45,15 +46,16 @@ pub fn add<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, Co
 
 /// `BF.MADD key item…`
 pub fn madd<'a>(keys: &mut dyn Keyspace, args: &Args<'a>) -> Result<Reply<'a>, CommandError> {
-    let (key, clock) = (args.key(1), keys.clock());
-    let now = match keys.write(key)? {
-        Some(filter) => filter.now_ms(clock),
+    let (key, items, clock) = (args.key(1), args.from(2), keys.clock());
+    // The key is opened once, unless it must be created.
+    let added = match add_to_existing(keys, key, items, When::Clock(clock), true)? {
+        Some(added) => added,
         None => {
             create_default(keys, key)?;
-            clock.ms()
+            add_and_replicate(keys, key, items, clock.ms(), true)?
         }
     };
-    add_many(keys, key, args.from(2), now)
+    Ok(reply(added))
 }
 
 /// `BF.INSERT key … ITEMS item…`
@@ -89,11 +91,22 @@ fn add_many<'a>(
     items: &[&[u8]],
     now_ms: u64,
 ) -> Result<Reply<'a>, CommandError> {
-    let Added { new, stopped } = add_and_replicate(keys, key, items, now_ms, true)?;
-    Ok(match stopped {
+    add_and_replicate(keys, key, items, now_ms, true).map(reply)
+}
+
+fn reply<'a>(Added { new, stopped }: Added) -> Reply<'a> {
+    match stopped {
         None => Reply::Bools(new),
         Some(error) => Reply::BoolsUntil(new, error),
-    })
+    }
+}
+
+/// The time of an addition.
+enum When {
+    /// What the clock says, as far as the filter needs it.
+    Clock(Clock),
+    /// This, in milliseconds since 1970.
+    At(u64),
 }
 
 /// Add items to an existing filter, and replicate if anything changed: the command as it came if it
@@ -105,7 +118,23 @@ pub fn add_and_replicate(
     now_ms: u64,
     verbatim: bool,
 ) -> Result<Added, CommandError> {
-    let mut filter = keys.write(key)?.ok_or(CommandError::NOT_FOUND)?;
+    let added = add_to_existing(keys, key, items, When::At(now_ms), verbatim)?;
+    added.ok_or(CommandError::NOT_FOUND)
+}
+
+/// The same, or nothing where there is no filter.
+fn add_to_existing(
+    keys: &mut dyn Keyspace,
+    key: KeyArg<'_>,
+    items: &[&[u8]],
+    when: When,
+    verbatim: bool,
+) -> Result<Option<Added>, CommandError> {
+    let Some(mut filter) = keys.write(key)? else { return Ok(None) };
+    let now_ms = match when {
+        When::Clock(clock) => filter.now_ms(clock),
+        When::At(now_ms) => now_ms,
+    };
     let mut added = filter.add_many(items, now_ms, 0)?;
     // Finding the memory limit costs more than adding a hundred items, so it is done when a filter
     // must grow, and not when it might.
@@ -132,7 +161,7 @@ pub fn add_and_replicate(
         };
         keys.changed(key, "bf.add", how);
     }
-    Ok(added)
+    Ok(Some(added))
 }
 
 /// Replicas add the same items, at the same time where that matters.

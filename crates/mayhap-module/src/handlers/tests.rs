@@ -380,3 +380,15 @@ fn no_number_is_below_zero() {
         }
     }
 }
+
+/// The server looks its key up for every opening.
+#[test]
+fn adding_opens_the_key_once() {
+    let mut keys = Memory::default();
+    keys.say("bf.reserve k 0.01 100").unwrap();
+    for line in ["bf.add k a", "bf.madd k b c"] {
+        keys.opened = 0;
+        keys.say(line).unwrap();
+        assert_eq!(keys.opened, 1, "{line}");
+    }
+}

@@ -16,6 +16,8 @@ pub struct Memory {
     pub now_ms: u64,
     pub room: Option<u64>,
     pub secrets: u8,
+    /// How often a key was opened to write.
+    pub opened: u32,
     /// The arguments of the running command.
     pub running: Vec<Vec<u8>>,
     /// Whether it is one of `CF.*`.
@@ -97,6 +99,7 @@ impl Keyspace for Memory {
     }
 
     fn write(&mut self, key: KeyArg<'_>) -> Result<Option<&mut Filter>, CommandError> {
+        self.opened += 1;
         self.read(key)?;
         Ok(self.filters.get_mut(key.name))
     }

@@ -1,5 +1,7 @@
 //! The bytes that are hashed.
 
+use mayhap::key::decode_hex;
+
 /// How the text of a key is encoded as bytes.
 ///
 /// `Bytes` is the text itself; the others parse it first. Integers are decimal, with spaces around
@@ -39,7 +41,11 @@ impl TextEncoding {
         bytes.clear();
         match self {
             TextEncoding::Bytes => bytes.extend_from_slice(text),
-            TextEncoding::Hex => return from_hex(text.trim_ascii(), bytes),
+            TextEncoding::Hex => {
+                let (digits, start) = (text.trim_ascii(), bytes.len());
+                bytes.resize(start + digits.len() / 2, 0);
+                return decode_hex(digits, &mut bytes[start..]);
+            }
             TextEncoding::I64 => match integer(text) {
                 Some(number) => bytes.extend(number.to_le_bytes()),
                 None => return false,
@@ -64,18 +70,6 @@ impl TextEncoding {
 
 fn integer(text: &[u8]) -> Option<i64> {
     str::from_utf8(text.trim_ascii()).ok()?.parse().ok()
-}
-
-fn from_hex(digits: &[u8], bytes: &mut Vec<u8>) -> bool {
-    let (pairs, odd) = digits.as_chunks::<2>();
-    for pair in pairs {
-        let [high, low] = pair.map(|digit| char::from(digit).to_digit(16));
-        match (high, low) {
-            (Some(high), Some(low)) => bytes.push((high << 4 | low) as u8),
-            _ => return false,
-        }
-    }
-    odd.is_empty()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@
 //! read it.
 
 use crate::hash::Secret;
-use crate::hash::sip::decode_hex;
+use crate::key::decode_hex;
 use std::fmt;
 
 const MAGIC: [u8; 8] = *b"\x89MHDUMP\n";
@@ -337,7 +337,8 @@ impl ShardId {
 
 /// The id that the shards of one filter share, from 32 hexadecimal digits.
 pub fn parse_filter_id(digits: &str) -> Option<[u8; 16]> {
-    decode_hex(digits.as_bytes())
+    let mut id = [0; 16];
+    decode_hex(digits.as_bytes(), &mut id).then_some(id)
 }
 
 impl fmt::Display for ShardId {

@@ -4,6 +4,7 @@
 //! additions: four chains at once cost hardly more than one. This is the reference; `kernel::sip`
 //! is the SIMD version.
 
+use crate::key::decode_hex;
 use core::cmp::Ordering;
 use core::fmt;
 
@@ -42,7 +43,8 @@ impl Secret {
     /// assert!(Secret::from_hex(b"0001").is_none());
     /// ```
     pub fn from_hex(digits: &[u8]) -> Option<Secret> {
-        decode_hex(digits).map(Secret)
+        let mut bytes = [0; 16];
+        decode_hex(digits, &mut bytes).then_some(Secret(bytes))
     }
 
     /// 32 hexadecimal digits, for a caller that must store them somewhere safe.
@@ -79,18 +81,6 @@ impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(..)")
     }
-}
-
-/// As many bytes as there are pairs of hexadecimal digits, and nothing else.
-pub(crate) fn decode_hex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
-    let (pairs, []) = digits.as_chunks::<2>() else { return None };
-    let pairs: &[[u8; 2]; N] = pairs.try_into().ok()?;
-    let mut bytes = [0; N];
-    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-        let digit = |digit: u8| char::from(digit).to_digit(16);
-        *byte = (digit(*high)? << 4 | digit(*low)?) as u8;
-    }
-    Some(bytes)
 }
 
 /// Distinguishes the 128-bit function from the 64-bit one, in the second word.

@@ -18,6 +18,7 @@
 
 #[cfg(feature = "alloc")]
 mod encoding;
+mod hex;
 mod of;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ mod values;
 
 #[cfg(feature = "alloc")]
 pub use encoding::{EncodedKey, KeyEncoding, KeyMismatch, KeyValue};
+pub use hex::decode_hex;
 pub use of::{AnyKey, ByteKeys, KeyOf};
 
 /// A value with one documented encoding in bytes: see the [table](self).

@@ -63,23 +63,12 @@ fn option(spec: &mut CuckooSpec, word: &[u8], value: &[u8]) -> Result<(), Comman
         let times = within("GROWTH", 1, 1 << 30)? as u64;
         spec.doublings = times.next_power_of_two().trailing_zeros();
     } else if is(word, "SECRET") {
-        let secret = hex(value).ok_or(CommandError::text("SECRET must be 32 hex digits"))?;
-        spec.secret = Secret::from_bytes(secret);
+        let bad = CommandError::text("SECRET must be 32 hex digits");
+        spec.secret = Secret::from_hex(value).ok_or(bad)?;
     } else {
         return Err(CommandError::UNKNOWN_ARGUMENT);
     }
     Ok(())
-}
-
-fn hex(text: &[u8]) -> Option<[u8; 16]> {
-    let (pairs, rest) = std::str::from_utf8(text).ok()?.as_bytes().as_chunks::<2>();
-    let pairs: &[[u8; 2]; 16] = pairs.try_into().ok().filter(|_| rest.is_empty())?;
-    let digit = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);
-    let mut bytes = [0; 16];
-    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-        *byte = digit(*high)? << 4 | digit(*low)?;
-    }
-    Some(bytes)
 }
 
 /// What a filter is like that an item creates.
