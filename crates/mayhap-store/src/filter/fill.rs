@@ -4,6 +4,7 @@ use super::{Body, ChangeError, Filter, KeySource, Tally, integer};
 use crate::budget::Budget;
 use crate::clock::now_ms;
 use crate::keys::KeyBuffer;
+use mayhap::kind::BuildMode;
 use mayhap::sizing::Layer;
 use mayhap::window::Moment;
 use mayhap::{AnyFilter, Bitmap, Cascade, Hash, Kind, Scalable};
@@ -94,7 +95,9 @@ impl Filter {
         };
         match filter.kind() {
             Kind::Cascade => return Err(ChangeError::TwoLists),
-            kind @ (Kind::Fuse | Kind::Ribbon) => return Err(ChangeError::Static { kind }),
+            kind if kind.traits().build == BuildMode::AllHashes => {
+                return Err(ChangeError::Static { kind });
+            }
             _ => {}
         }
         fill_native(filter, keys, budget)

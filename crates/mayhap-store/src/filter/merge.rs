@@ -4,8 +4,8 @@ use super::{Body, ChangeError, Filter};
 use crate::budget::Budget;
 use crate::clock::now_s;
 use crate::key_rules::{key_type_of, normalizer_of};
+use mayhap::AnyFilter;
 use mayhap::format::Metadata;
-use mayhap::{AnyFilter, Kind};
 use mayhap_foreign::{Format, KeyType, Variant};
 
 /// What a merged filter holds.
@@ -109,9 +109,7 @@ fn merge<B: AsRef<[u8]>>(
         Merge::Intersect => ours.intersect(theirs),
     };
     merged.map_err(|error| match ours.kind() {
-        kind @ (Kind::Fuse | Kind::Ribbon | Kind::Cascade) => {
-            ChangeError::MergeStatic { kind, error }
-        }
+        kind if !kind.traits().merges => ChangeError::MergeStatic { kind, error },
         _ => error.into(),
     })
 }

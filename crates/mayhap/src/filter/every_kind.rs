@@ -1,16 +1,15 @@
 //! What every kind has, written once: comparing, printing in one line, being empty, being made for a
-//! number of keys.
+//! number of keys. What the list of kinds does not give is asked for in each kind's `kind.rs`.
 
 #[cfg(feature = "bitmap")]
 use super::Bitmap;
 use super::each::{LikeWith, Read};
 use super::{
     AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Moment, Quotient, Ribbon, Scalable,
-    Sharded, SharedBlocked, SharedClassic, SharedScalable, Window, Windowed, for_each_kind,
+    Sharded, SharedBlocked, SharedClassic, SharedScalable, Windowed, for_each_kind,
 };
 use crate::format::{Array, Codec, FileLayout};
 use crate::scheme::Native;
-use crate::spec::{Spec, SpecError};
 use std::fmt;
 
 /// Whether two filters would be written as the same file, their notes left aside.
@@ -24,7 +23,7 @@ fn same_file(a: &FileLayout<'_>, b: &FileLayout<'_>) -> bool {
 }
 
 /// One line, and nothing that takes long to find out.
-fn debug(name: &str, filter: &impl Read, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pub(crate) fn debug(name: &str, filter: &impl Read, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (keys, bytes, (capacity, fpr)) =
         (filter.keys(Moment::LAST), filter.bytes(), filter.target());
     write!(f, "{name} {{ keys: {keys}, capacity: {capacity}, fpr: {fpr}, bytes: {bytes} }}")
@@ -51,6 +50,14 @@ macro_rules! every_kind {
                 }
             }
         )*
+
+        // Filters go to other threads, and are read by several at a time.
+        const _: () = {
+            const fn is_send_and_sync<T: Send + Sync>() {}
+            $(is_send_and_sync::<$Kind<$($param,)* $crate::mem::AlignedBuf>>();)*
+            $(#[cfg(feature = $feature)] is_send_and_sync::<$Copied>();)*
+            is_send_and_sync::<AnyFilter<$crate::mem::AlignedBuf>>();
+        };
 
         impl<B: AsRef<[u8]>> fmt::Debug for AnyFilter<B> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -96,23 +103,14 @@ impl<B: AsRef<[u8]>, C: AsRef<[u8]>> PartialEq<AnyFilter<C>> for AnyFilter<B> {
 
 macro_rules! debug_of {
     ($($Kind:ident $(<$($param:ident),*>)?),*) => {$(
-        impl<$($($param,)*)? B: AsRef<[u8]>> fmt::Debug for $Kind<$($($param,)*)? B> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                debug(stringify!($Kind), self, f)
+        impl<$($($param,)*)? B: AsRef<[u8]>> std::fmt::Debug for $Kind<$($($param,)*)? B> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                $crate::filter::every_kind::debug(stringify!($Kind), self, f)
             }
         }
     )*};
 }
-
-debug_of!(Blocked, Cascade, Counting, Fuse, Ribbon, Scalable, Sharded, Windowed);
-
-impl<B: AsRef<[u8]>> fmt::Debug for Quotient<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (keys, bytes) = (self.keys(), self.as_bytes().len());
-        let (capacity, fpr) = (self.capacity(), self.spec().fpr());
-        write!(f, "Quotient {{ keys: {keys}, capacity: {capacity}, fpr: {fpr}, bytes: {bytes} }}")
-    }
-}
+pub(super) use debug_of;
 
 #[cfg(feature = "bitmap")]
 impl fmt::Debug for Bitmap {
@@ -141,30 +139,15 @@ macro_rules! is_compatible {
             }
         }
 
-        impl<B: AsRef<[u8]>, C: AsRef<[u8]>> LikeWith<$Kind<$($param,)* C>> for $Kind<$($param,)* B> {
+        impl<B: AsRef<[u8]>, C: AsRef<[u8]>> $crate::filter::each::LikeWith<$Kind<$($param,)* C>> for $Kind<$($param,)* B> {
             fn is_like(&self, other: &$Kind<$($param,)* C>) -> bool {
                 self.is_compatible(other)
             }
         }
     )*};
 }
+pub(super) use is_compatible;
 
-is_compatible! {
-    Blocked [], ours, theirs => ours.check_like(theirs).is_ok();
-    Classic [Native,], ours, theirs => ours.check_like(theirs).is_ok();
-    Counting [], ours, theirs => ours.check_like(theirs).is_ok();
-    Quotient [], ours, theirs => ours.scheme() == theirs.scheme() && ours.shape().range == theirs.shape().range;
-    Scalable [], ours, theirs => ours.scheme() == theirs.scheme();
-    Sharded [], ours, theirs => {
-        let shards = || ours.shards().iter().zip(theirs.shards());
-        ours.shards().len() == theirs.shards().len() && shards().all(|(a, b)| a.check_like(b).is_ok())
-    };
-    Windowed [], ours, theirs => ours.check_like(theirs).is_ok();
-}
-
-impl<B, C> LikeWith<Cascade<C>> for Cascade<B> {}
-impl<B, C> LikeWith<Fuse<C>> for Fuse<B> {}
-impl<B, C> LikeWith<Ribbon<C>> for Ribbon<B> {}
 #[cfg(feature = "bitmap")]
 impl LikeWith<Bitmap> for Bitmap {
     fn is_like(&self, _: &Bitmap) -> bool {
@@ -177,52 +160,19 @@ macro_rules! with_rate {
     ($($Kind:ident),*) => {$(
         impl $Kind {
             /// An empty filter for this many keys at a false-positive rate of `fpr`: 0.01 is one in a
-            /// hundred. For no keys at all there is a filter too. More can be said with a [`Spec`].
-            pub fn with_rate(keys: u64, fpr: f64) -> Result<$Kind, SpecError> {
-                $Kind::new(Spec::new(keys, fpr)?)
+            /// hundred. For no keys at all there is a filter too. More can be said with a
+            /// [`Spec`](crate::Spec).
+            pub fn with_rate(keys: u64, fpr: f64) -> Result<$Kind, $crate::SpecError> {
+                $Kind::new($crate::Spec::new(keys, fpr)?)
             }
         }
     )*};
 }
+pub(super) use with_rate;
 
-with_rate!(Blocked, Classic, Counting, Quotient, Scalable);
-
-impl Windowed {
-    /// An empty filter that remembers up to this many keys inside the window at a false-positive
-    /// rate of `fpr`.
-    pub fn with_rate(keys: u64, fpr: f64, window: Window) -> Result<Windowed, SpecError> {
-        Windowed::new(Spec::new(keys, fpr)?, window)
-    }
-}
-
-impl Sharded {
-    /// An empty filter for this many keys at a false-positive rate of `fpr`, in `shards` pieces.
-    pub fn with_rate(keys: u64, fpr: f64, shards: u32) -> Result<Sharded, SpecError> {
-        Sharded::new(Spec::new(keys, fpr)?, shards)
-    }
-}
-
-// Filters go to other threads, and are read by several at a time.
 const _: () = {
     const fn is_send_and_sync<T: Send + Sync>() {}
-    is_send_and_sync::<AnyFilter>();
-    is_send_and_sync::<AnyFilter<&[u8]>>();
-    is_send_and_sync::<Blocked>();
-    is_send_and_sync::<Cascade>();
-    is_send_and_sync::<Classic>();
-    is_send_and_sync::<Counting>();
-    is_send_and_sync::<Fuse>();
-    is_send_and_sync::<Quotient>();
-    is_send_and_sync::<Ribbon>();
-    is_send_and_sync::<Scalable>();
-    is_send_and_sync::<Sharded>();
     is_send_and_sync::<SharedBlocked>();
     is_send_and_sync::<SharedClassic>();
     is_send_and_sync::<SharedScalable>();
-    is_send_and_sync::<Windowed>();
-    #[cfg(feature = "bitmap")]
-    is_send_and_sync::<Bitmap>();
 };
-
-#[cfg(test)]
-mod tests;

@@ -55,9 +55,6 @@ pub use shared_scalable::SharedScalable;
 pub use window::{Moment, Window};
 pub use windowed::{ClockJump, MAX_GENERATION_LAYERS, Windowed};
 
-use crate::Key;
-use crate::hash::Hash;
-
 /// Batches of keys begin with the filter: its hashes are right for it.
 macro_rules! hash_batch {
     ($($Kind:ty),*) => {$(
@@ -67,7 +64,7 @@ macro_rules! hash_batch {
             ///
             /// Filters of another seed or secret answer nothing right about these hashes; in debug
             /// builds a batch that was made for another is a panic.
-            pub fn hash_batch<K: Key>(&self, keys: &[K]) -> Vec<Hash> {
+            pub fn hash_batch<K: $crate::Key>(&self, keys: &[K]) -> Vec<$crate::Hash> {
                 let mut hashes = Vec::new();
                 self.scheme().hash_batch(keys, &mut hashes);
                 hashes
@@ -76,17 +73,7 @@ macro_rules! hash_batch {
     )*};
 }
 
-hash_batch!(
-    Blocked<B>,
-    Classic<crate::scheme::Native, B>,
-    Cascade<B>,
-    Counting<B>,
-    Fuse<B>,
-    Ribbon<B>,
-    Scalable<B>,
-    Sharded<B>,
-    Windowed<B>
-);
+pub(crate) use hash_batch;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! What `Blocked` and `Classic` promise alike; every kind's promises are in `tests/promises.rs`.
 
 use super::*;
+use crate::Hash;
 use crate::hash::Secret;
 use crate::key::AnyKey;
 use crate::scheme::Scheme;

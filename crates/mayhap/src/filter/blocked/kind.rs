@@ -3,7 +3,10 @@
 use super::Blocked;
 use crate::filter::Kind;
 use crate::filter::each::{NO_REMOVAL, change_by_name, create_empty, merge_by_name, read_by_name};
+use crate::filter::every_kind::{debug_of, is_compatible, with_rate};
+use crate::filter::hash_batch;
 use crate::filter::stats::LayerStats;
+use crate::filter::trait_impls::{change, contains, extend};
 use crate::format::fields::{array, header_spec, layout, single_array, target_of, u32_param};
 use crate::format::{Codec, FileLayout, FormatError, Header};
 use crate::scheme::Native;
@@ -57,4 +60,20 @@ pub(crate) fn lines<T: AsRef<[u8]>>(
         let got = format!("{lines} lines, {lines_per_key} a key, {probes_per_line} probes");
         FormatError::field("shape", got, "as many lines as there are, 1 to 4 a key, 1 to 16 probes")
     })
+}
+
+debug_of!(Blocked);
+with_rate!(Blocked);
+hash_batch!(Blocked<B>);
+is_compatible! {
+    Blocked [], ours, theirs => ours.check_like(theirs).is_ok();
+}
+contains! {
+    [B: AsRef<[u8]>] Blocked<B>, filter: filter.scheme(), hashes, answers => filter.contains_batch(hashes, answers), key => filter.contains(key);
+}
+change! {
+    [] Insert try_insert_bytes try_insert Blocked, filter, key => Ok(filter.insert(key));
+}
+extend! {
+    [] Blocked, filter: filter.scheme();
 }

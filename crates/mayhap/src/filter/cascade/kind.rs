@@ -4,6 +4,9 @@
 use super::{Cascade, CascadeError, CascadeOptions, Counts, FirstLayer, Stash};
 use crate::filter::blocked::kind::{line_params, lines};
 use crate::filter::each::{Create, MergeWith, Reason, read_by_name, unsupported_changes};
+use crate::filter::every_kind::debug_of;
+use crate::filter::hash_batch;
+use crate::filter::trait_impls::contains;
 use crate::filter::{Fuse, Kind, KindSpec};
 use crate::format::fields::{counted, header_spec, params, target_of, u32_param};
 use crate::format::{Array, Codec, FileLayout, FormatError, Header, MAX_KEYS};
@@ -159,3 +162,10 @@ fn stash([added]: [u64; 1], bytes: &[u8]) -> Result<Stash, FormatError> {
     let (added, removed) = words.split_at(split);
     Stash::from_parts(hashes(added), hashes(removed)).ok_or_else(wrong)
 }
+
+debug_of!(Cascade);
+hash_batch!(Cascade<B>);
+contains! {
+    [B: AsRef<[u8]>] Cascade<B>, filter: filter.scheme(), hashes, answers => filter.contains_batch(hashes, answers), key => filter.contains(key);
+}
+impl<B, C> crate::filter::each::LikeWith<Cascade<C>> for Cascade<B> {}

@@ -3,10 +3,14 @@
 use super::Classic;
 use crate::filter::Kind;
 use crate::filter::each::{NO_REMOVAL, change_by_name, create_empty, merge_by_name, read_by_name};
+use crate::filter::every_kind::{is_compatible, with_rate};
+use crate::filter::hash_batch;
 use crate::filter::stats::LayerStats;
+use crate::filter::trait_impls::{change, extend};
 use crate::format::fields::{array, layout, single_array, u32_param};
 use crate::format::{Codec, FileLayout, FormatError, Header};
-use crate::scheme::Native;
+use crate::key::AnyKey;
+use crate::scheme::{Native, Scheme};
 use crate::sizing::ClassicShape;
 
 impl<B: AsRef<[u8]>> Codec<B> for Classic<Native, B> {
@@ -47,3 +51,32 @@ create_empty!(Classic, _kind, spec, bits => match bits {
 });
 change_by_name!(Classic, _filter, _key => remove: Err(NO_REMOVAL));
 merge_by_name!(Classic, Classic<Native, C>);
+
+with_rate!(Classic);
+hash_batch!(Classic<Native, B>);
+is_compatible! {
+    Classic [Native,], ours, theirs => ours.check_like(theirs).is_ok();
+}
+change! {
+    [S: Scheme<Keys = AnyKey>] Insert try_insert_bytes try_insert Classic<S>, filter, key => Ok(filter.insert(key));
+}
+extend! {
+    [] Classic, filter: *filter.scheme();
+}
+
+impl<S: Scheme<Keys = AnyKey>, B: AsRef<[u8]>> crate::Contains for Classic<S, B> {
+    #[inline]
+    fn contains_bytes(&self, key: &[u8]) -> bool {
+        self.contains(key)
+    }
+
+    fn contains_bytes_batch(&self, keys: &[&[u8]], answers: &mut Vec<bool>) {
+        let hashes: Vec<_> = keys.iter().map(|key| self.hash(key)).collect();
+        self.contains_batch(&hashes, answers);
+    }
+
+    #[inline]
+    fn contains(&self, key: impl crate::Key) -> bool {
+        self.contains(key)
+    }
+}

@@ -3,7 +3,10 @@
 use super::Counting;
 use crate::filter::Kind;
 use crate::filter::each::{change_by_name, create_empty, merge_by_name, read_by_name};
+use crate::filter::every_kind::{debug_of, is_compatible, with_rate};
+use crate::filter::hash_batch;
 use crate::filter::stats::LayerStats;
+use crate::filter::trait_impls::{change, contains, extend};
 use crate::format::fields::{array, header_spec, layout, single_array, target_of, u32_param};
 use crate::format::{Codec, FileLayout, FormatError, Header};
 use crate::scheme::Native;
@@ -40,3 +43,20 @@ create_empty!(Counting, _kind, spec, bits => match bits {
 });
 change_by_name!(Counting, filter, key => remove: Ok(filter.remove(key)));
 merge_by_name!(Counting, Counting<C>);
+
+debug_of!(Counting);
+with_rate!(Counting);
+hash_batch!(Counting<B>);
+is_compatible! {
+    Counting [], ours, theirs => ours.check_like(theirs).is_ok();
+}
+contains! {
+    [B: AsRef<[u8]>] Counting<B>, filter: filter.scheme(), hashes, answers => filter.contains_batch(hashes, answers), key => filter.contains(key);
+}
+change! {
+    [] Insert try_insert_bytes try_insert Counting, filter, key => Ok(filter.insert(key));
+    [] Remove try_remove_bytes try_remove Counting, filter, key => Ok(filter.remove(key));
+}
+extend! {
+    [] Counting, filter: filter.scheme();
+}

@@ -3,6 +3,9 @@
 use super::Fuse;
 use crate::filter::Kind;
 use crate::filter::each::{MergeWith, STATIC, create_static, read_by_name, unsupported_changes};
+use crate::filter::every_kind::debug_of;
+use crate::filter::hash_batch;
+use crate::filter::trait_impls::contains;
 use crate::format::fields::{array, header_spec, layout, single_array, target_of, u32_param};
 use crate::format::{Codec, FileLayout, FormatError, Header};
 use crate::scheme::Native;
@@ -28,3 +31,10 @@ read_by_name!([B: AsRef<[u8]>] Fuse<B>, filter => scheme: filter.scheme(),
 create_static!(Fuse);
 unsupported_changes!(Fuse, STATIC);
 impl<C> MergeWith<Fuse<C>> for Fuse {}
+
+debug_of!(Fuse);
+hash_batch!(Fuse<B>);
+contains! {
+    [B: AsRef<[u8]>] Fuse<B>, filter: filter.scheme(), hashes, answers => filter.contains_batch(hashes, answers), key => filter.contains(key);
+}
+impl<B, C> crate::filter::each::LikeWith<Fuse<C>> for Fuse<B> {}

@@ -3,6 +3,8 @@
 use super::table::{Counts, Table};
 use super::{Quotient, QuotientError, stream};
 use crate::filter::each::{Create, change_by_name, merge_by_name, read_by_name};
+use crate::filter::every_kind::{is_compatible, with_rate};
+use crate::filter::trait_impls::{change, contains, extend};
 use crate::filter::{Kind, KindSpec};
 use crate::format::fields::{header_spec, layout, params, target_of, u32_param};
 use crate::format::parts::check_keys;
@@ -132,3 +134,26 @@ impl Create for Quotient {
 
 change_by_name!(Quotient, filter, key => remove: Ok(filter.remove(key)));
 merge_by_name!(Quotient, Quotient<C>);
+
+with_rate!(Quotient);
+is_compatible! {
+    Quotient [], ours, theirs => ours.scheme() == theirs.scheme() && ours.shape().range == theirs.shape().range;
+}
+contains! {
+    [B: AsRef<[u8]>] Quotient<B>, filter: filter.scheme(), hashes, answers => filter.contains_batch(hashes, answers), key => filter.contains(key);
+}
+change! {
+    [] Insert try_insert_bytes try_insert Quotient, filter, key => Ok(filter.insert(key));
+    [] Remove try_remove_bytes try_remove Quotient, filter, key => Ok(filter.remove(key));
+}
+extend! {
+    [] Quotient, filter: filter.scheme();
+}
+
+impl<B: AsRef<[u8]>> std::fmt::Debug for Quotient<B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (keys, bytes) = (self.keys(), self.as_bytes().len());
+        let (capacity, fpr) = (self.capacity(), self.spec().fpr());
+        write!(f, "Quotient {{ keys: {keys}, capacity: {capacity}, fpr: {fpr}, bytes: {bytes} }}")
+    }
+}

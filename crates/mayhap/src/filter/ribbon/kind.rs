@@ -3,6 +3,9 @@
 use super::Ribbon;
 use crate::filter::Kind;
 use crate::filter::each::{MergeWith, STATIC, create_static, read_by_name, unsupported_changes};
+use crate::filter::every_kind::debug_of;
+use crate::filter::hash_batch;
+use crate::filter::trait_impls::contains;
 use crate::format::fields::{array, header_spec, layout, single_array, target_of, u32_param};
 use crate::format::{Codec, FileLayout, FormatError, Header};
 use crate::scheme::Native;
@@ -32,3 +35,10 @@ read_by_name!([B: AsRef<[u8]>] Ribbon<B>, filter => scheme: filter.scheme(),
 create_static!(Ribbon);
 unsupported_changes!(Ribbon, STATIC);
 impl<C> MergeWith<Ribbon<C>> for Ribbon {}
+
+debug_of!(Ribbon);
+hash_batch!(Ribbon<B>);
+contains! {
+    [B: AsRef<[u8]>] Ribbon<B>, filter: filter.scheme(), hashes, answers => filter.contains_batch(hashes, answers), key => filter.contains(key);
+}
+impl<B, C> crate::filter::each::LikeWith<Ribbon<C>> for Ribbon<B> {}

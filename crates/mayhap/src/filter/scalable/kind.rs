@@ -2,7 +2,10 @@
 
 use super::Scalable;
 use crate::filter::each::{NO_REMOVAL, change_by_name, create_empty, merge_by_name, read_by_name};
+use crate::filter::every_kind::{debug_of, is_compatible, with_rate};
+use crate::filter::hash_batch;
 use crate::filter::stats::LayerStats;
+use crate::filter::trait_impls::{change, contains, extend};
 use crate::filter::{Kind, KindSpec};
 use crate::format::fields::{header_spec, params, u32_param};
 use crate::format::parts::{check_keys, layout_of_parts, part_array, parts};
@@ -61,3 +64,19 @@ create_empty!(Scalable, kind, spec, _bits => match *kind {
 });
 change_by_name!(Scalable, _filter, _key => remove: Err(NO_REMOVAL));
 merge_by_name!(Scalable, Scalable<C>);
+
+debug_of!(Scalable);
+with_rate!(Scalable);
+hash_batch!(Scalable<B>);
+is_compatible! {
+    Scalable [], ours, theirs => ours.scheme() == theirs.scheme();
+}
+contains! {
+    [B: AsRef<[u8]>] Scalable<B>, filter: filter.scheme(), hashes, answers => filter.contains_batch(hashes, answers), key => filter.contains(key);
+}
+change! {
+    [] Insert try_insert_bytes try_insert Scalable, filter, key => Ok(filter.insert(key));
+}
+extend! {
+    [] Scalable, filter: filter.scheme();
+}

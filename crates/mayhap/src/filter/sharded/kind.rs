@@ -2,6 +2,9 @@
 
 use super::Sharded;
 use crate::filter::each::{NO_REMOVAL, change_by_name, create_empty, merge_by_name, read_by_name};
+use crate::filter::every_kind::{debug_of, is_compatible};
+use crate::filter::hash_batch;
+use crate::filter::trait_impls::{change, contains, extend};
 use crate::filter::{Kind, KindSpec};
 use crate::format::fields::{header_spec, params, target_of, u32_param};
 use crate::format::parts::{check_keys, layout_of_parts, part_array, parts};
@@ -83,4 +86,29 @@ pub fn shards_of(header: &Header) -> Result<(u32, u64), FormatError> {
 pub fn layout_of_shards(spec: Spec, shards: u32, shard_capacity: u64) -> FileLayout<'static> {
     let params = vec![SHARD_RULE, shards.into(), shard_capacity];
     layout_of_parts(Kind::Sharded, spec, 0, params, std::iter::empty())
+}
+
+debug_of!(Sharded);
+hash_batch!(Sharded<B>);
+is_compatible! {
+    Sharded [], ours, theirs => {
+        let shards = || ours.shards().iter().zip(theirs.shards());
+        ours.shards().len() == theirs.shards().len() && shards().all(|(a, b)| a.check_like(b).is_ok())
+    };
+}
+contains! {
+    [B: AsRef<[u8]>] Sharded<B>, filter: filter.scheme(), hashes, answers => filter.contains_batch(hashes, answers), key => filter.contains(key);
+}
+change! {
+    [] Insert try_insert_bytes try_insert Sharded, filter, key => Ok(filter.insert(key));
+}
+extend! {
+    [] Sharded, filter: filter.scheme();
+}
+
+impl Sharded {
+    /// An empty filter for this many keys at a false-positive rate of `fpr`, in `shards` pieces.
+    pub fn with_rate(keys: u64, fpr: f64, shards: u32) -> Result<Sharded, crate::SpecError> {
+        Sharded::new(Spec::new(keys, fpr)?, shards)
+    }
 }

@@ -3,7 +3,10 @@
 use super::Windowed;
 use crate::Key;
 use crate::filter::each::{Change, NO_REMOVAL, Read, Reason, create_empty, merge_by_name};
+use crate::filter::every_kind::{debug_of, is_compatible};
+use crate::filter::hash_batch;
 use crate::filter::stats::{LayerStats, WindowStats};
+use crate::filter::trait_impls::{change, contains};
 use crate::filter::{Blocked, Kind, KindSpec, Moment, Window};
 use crate::format::fields::{header_spec, params, target_of, u32_param};
 use crate::format::parts::{check_keys, layout_of_parts, part, part_array, parts};
@@ -176,3 +179,31 @@ impl Change for Windowed {
     }
 }
 merge_by_name!(Windowed, Windowed<C>);
+
+debug_of!(Windowed);
+hash_batch!(Windowed<B>);
+is_compatible! {
+    Windowed [], ours, theirs => ours.check_like(theirs).is_ok();
+}
+contains! {
+    [B: AsRef<[u8]>] Windowed<B>, filter: filter.scheme(), hashes, answers => filter.contains_batch(hashes, Moment::LAST, answers), key => filter.contains(key, Moment::LAST);
+}
+change! {
+    [] Insert try_insert_bytes try_insert Windowed, filter, key => insert_without_clock(filter, key);
+}
+
+impl Windowed {
+    /// An empty filter that remembers up to this many keys inside the window at a false-positive
+    /// rate of `fpr`.
+    pub fn with_rate(keys: u64, fpr: f64, window: Window) -> Result<Windowed, crate::SpecError> {
+        Windowed::new(crate::Spec::new(keys, fpr)?, window)
+    }
+}
+
+/// A key that came without the time would be forgotten too soon.
+fn insert_without_clock(filter: &mut Windowed, key: impl Key) -> Result<bool, crate::Unsupported> {
+    match filter.window().ticks() {
+        Some(_) => Err(crate::Unsupported::new("windowed", crate::filter::any::NEEDS_TIME)),
+        None => Ok(filter.insert(key, Moment::LAST)),
+    }
+}
