@@ -1,7 +1,8 @@
 //! Is this URL on the list of two million?
 //!
 //! Why it is built so: the list changes once a day and is looked up all day long, so it is a filter
-//! built beforehand (`Blocked`, one cache miss per lookup) and saved in a file that opens at once.
+//! built beforehand from the whole list (`Ribbon`, the smallest: 10 bits per URL at 0.1%, where
+//! `Blocked` takes 14.8) and saved in a file that opens at once.
 //! A false positive would block an innocent page; reported ones are exceptions, a handful kept
 //! exactly, and looked up only when the filter says "maybe". Where all innocent pages that matter
 //! are known beforehand, see `spam`, which has no false positives on them.
@@ -13,7 +14,8 @@
 //! ```
 
 use mayhap::format::Metadata;
-use mayhap::{Blocked, Spec};
+use mayhap::scheme::Scheme;
+use mayhap::{Ribbon, Spec};
 use mayhap_store::text::Normalizer;
 use std::collections::HashSet;
 use std::error::Error;
@@ -29,24 +31,20 @@ fn listed(i: u64) -> String {
 }
 
 struct Blocklist {
-    filter: Blocked,
+    filter: Ribbon,
     exceptions: HashSet<Vec<u8>>,
 }
 
 impl Blocklist {
     fn new(urls: impl ExactSizeIterator<Item = String>) -> Result<Blocklist, Box<dyn Error>> {
-        let mut filter = Blocked::new(Spec::new(urls.len() as u64, FPR)?)?;
-        let (mut hashes, mut normal) = (Vec::new(), Vec::new());
+        let spec = Spec::new(urls.len() as u64, FPR)?;
+        let (mut hashes, mut normal) = (Vec::with_capacity(urls.len()), Vec::new());
         for url in urls {
             if Normalizer::Url.apply(url.as_bytes(), &mut normal) {
-                hashes.push(filter.hash(&normal));
-            }
-            if hashes.len() == 4096 {
-                filter.insert_batch(&hashes);
-                hashes.clear();
+                hashes.push(spec.scheme().hash(&normal));
             }
         }
-        filter.insert_batch(&hashes);
+        let filter = Ribbon::from_hashes(spec, &mut hashes)?;
         Ok(Blocklist { filter, exceptions: HashSet::new() })
     }
 

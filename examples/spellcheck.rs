@@ -1,7 +1,7 @@
 //! Prints every word that is not in the list, with suggestions.
 //!
-//! Why it is built so: a word list does not change while it is used, so it is a `Fuse`, the
-//! smallest filter: the hundred thousand words of a dictionary take 250 KB and are used in place.
+//! Why it is built so: a word list does not change while it is used, so it is a `Ribbon`, the
+//! smallest filter: the hundred thousand words of a dictionary take 215 KB and are used in place.
 //! For typing errors alone a false-positive rate of one in a thousand would do. But suggestions
 //! look up hundreds of strings for each wrong word, everything at edit distance one (53 per
 //! letter), and at 0.1% every second word would get a suggestion that does not exist. So the rate
@@ -12,7 +12,7 @@
 //! cargo run --release -p mayhap-examples --example spellcheck -- README.md
 //! ```
 
-use mayhap::{Fuse, Spec, SpecError};
+use mayhap::{Ribbon, Spec, SpecError};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
@@ -25,14 +25,14 @@ const SYSTEM_WORDS: &str = "/usr/share/dict/words";
 const OUR_WORDS: &str = include_str!("../testdata/words/words.txt");
 
 struct Speller {
-    words: Fuse,
+    words: Ribbon,
 }
 
 impl Speller {
     fn new(list: &str) -> Result<Speller, SpecError> {
         let words = || list.lines().map(str::to_lowercase);
         let spec = Spec::new(words().count().max(1) as u64, FPR)?;
-        Ok(Speller { words: Fuse::with_spec(spec, words())? })
+        Ok(Speller { words: Ribbon::with_spec(spec, words())? })
     }
 
     fn knows(&self, word: &str) -> bool {

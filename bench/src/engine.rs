@@ -43,6 +43,7 @@ pub struct Findings {
     pub threads: Vec<Threads>,
     pub duels: Vec<HeadToHead>,
     pub quotient: crate::quotient::Findings,
+    pub ribbon: crate::ribbon::Findings,
 }
 
 /// Measure, print, and write the page and its charts into `docs`.
@@ -76,6 +77,7 @@ pub fn run(options: Options, docs: &Path) -> std::io::Result<()> {
         threads: threads::measure(options.quick),
         duels: duels(options),
         quotient: crate::quotient::measure(options.quick),
+        ribbon: crate::ribbon::measure(options.quick),
     };
     report::write(&findings, docs)
 }

@@ -28,6 +28,7 @@ mod rates;
 mod readme;
 mod regressions;
 mod report;
+mod ribbon;
 mod scale;
 mod seen;
 mod splitmix;
@@ -57,6 +58,12 @@ enum What {
     /// The quotient filter beside competing crates
     Quotient {
         /// Fewer sizes and rounds
+        #[arg(long)]
+        quick: bool,
+    },
+    /// Ribbon beside Fuse and xorf's filters
+    Ribbon {
+        /// One size and fewer rounds
         #[arg(long)]
         quick: bool,
     },
@@ -95,6 +102,10 @@ fn main() -> ExitCode {
         What::Engine(options) => engine::run(options, &docs).map_err(page),
         What::Quotient { quick } => {
             quotient::run(quick);
+            Ok(())
+        }
+        What::Ribbon { quick } => {
+            ribbon::run(quick);
             Ok(())
         }
         What::Cli(options) => cli::run(options, &docs).map_err(|error| error.to_string()),

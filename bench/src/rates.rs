@@ -53,6 +53,7 @@ pub fn all(targets: &[f64]) -> Vec<Rate> {
         let burst = at_once(spec);
         rates.push(measure("Windowed, burst", *target, 8 * burst.bytes(), &burst));
         rates.push(crate::fuse::rate(spec, member));
+        rates.push(crate::ribbon::rate(spec, member));
     }
     rates
 }

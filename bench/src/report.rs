@@ -67,6 +67,7 @@ fn text(findings: &Findings) -> String {
              them in.\n",
         );
     }
+    _ = write!(text, "\n{}", crate::ribbon::text(&findings.ribbon));
     _ = write!(text, "\n{}", crate::quotient::text(&findings.quotient));
     _ = write!(text, "\n## Rates\n\n{}\n![rates](bench/rate.svg)\n", rates_table(findings));
     let hashing = &findings.hashing;

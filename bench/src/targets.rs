@@ -57,6 +57,7 @@ pub fn all(findings: &Findings) -> Vec<Target> {
     targets.extend(rates(findings));
     targets.extend(memory());
     targets.extend(fuse(findings));
+    targets.extend(crate::ribbon::targets(&findings.ribbon));
     targets.extend(crate::quotient::targets(&findings.quotient));
     let extra = findings.hashing.difference;
     targets.push(Target {

@@ -164,10 +164,13 @@ fn cascade_lines(cascade: &CascadeInfo) -> Vec<(&'static str, String)> {
     let mut lines = vec![("lists", lists)];
     for (layer, number) in cascade.layers.iter().zip(["layer 1", "layer 2"]) {
         let made = match layer.kind {
+            "ribbon" => {
+                let passing = percent(layer.passing.unwrap_or(1.0));
+                format!("a ribbon of {}, {passing} of others pass", plural(layer.number, "column"))
+            }
             "fuse" => {
-                let passing = 0.5f64.powi(i32::try_from(layer.number).unwrap_or(i32::MAX));
-                let width = layer.number;
-                format!("fingerprints of {width} bits, {} of others pass", percent(passing))
+                let passing = percent(layer.passing.unwrap_or(1.0));
+                format!("fingerprints of {} bits, {passing} of others pass", layer.number)
             }
             "blocked" => format!("cache lines, {} probes a key", layer.number),
             _ => format!("one bit for {} of both lists", plural(layer.number, "key")),

@@ -75,7 +75,7 @@
 //! | [`Counting`] | keys are removed again, also in files | 38 bits |
 //! | [`Fuse`] | all keys are known beforehand and never change | 7.9 bits, three misses |
 //! | [`Ribbon`] | as `Fuse`, where every bit counts more than the time to build | 6.75 bits, one or two misses |
-//! | [`Cascade`] | as `Fuse`, and no key of a second list may ever be mistaken | 8.1 bits, against ten times as many |
+//! | [`Cascade`] | as `Ribbon`, and no key of a second list may ever be mistaken | 6.9 bits, against ten times as many |
 //! | [`Sharded`] | as `Blocked`, in pieces for the nodes of a cluster | 9.9 bits, and the odds |
 //! | [`Packet`](packet::Packet) | a few bytes in a header, no heap, no `std` | your choice |
 //! | [`Bitmap`] | integers, close together; exact | about a bit for each possible value |
@@ -131,7 +131,8 @@ pub mod bitmap {
 #[cfg(feature = "std")]
 pub mod cascade {
     pub use crate::filter::{
-        CascadeError, CascadeOptions, DecidedBy, FirstLayer, OnConflict, Stash,
+        CascadeError, CascadeOptions, DecidedBy, ExactLayer, ExactRibbon, FirstLayer, OnConflict,
+        Stash,
     };
 }
 

@@ -94,15 +94,18 @@ fn made_now() -> Vec<(&'static str, AnyFilter, Option<Secret>)> {
     assert!((5000..5100u64).all(|key| full.remove(key)));
     files.push(("quotient-full", full.into(), None));
     // All but ten integers are in the lists, those in the stash; and some of the excluded ones.
-    let hashes = |keys: &[Vec<u8>]| keys.iter().map(|key| spec.scheme().hash(key)).collect();
+    let hashes = |keys: &[Vec<u8>]| -> Vec<Hash> {
+        keys.iter().map(|key| spec.scheme().hash(key)).collect()
+    };
     let excluded = || -> Vec<Hash> { (1000..5000u64).map(|key| spec.scheme().hash(key)).collect() };
     for (name, making) in [
         ("cascade", CascadeOptions::default()),
+        ("cascade-ribbon", CascadeOptions::default()),
         ("cascade-blocked", CascadeOptions::default().with_blocked()),
     ] {
         let mut filter =
             Cascade::from_hashes(spec, making, hashes(&all[10..]), excluded()).unwrap();
-        if name == "cascade" {
+        if name != "cascade-blocked" {
             (0..10u64).for_each(|key| _ = filter.stash_add(key));
             (1000..1005u64).for_each(|key| _ = filter.stash_remove(key));
         } else {
@@ -110,6 +113,13 @@ fn made_now() -> Vec<(&'static str, AnyFilter, Option<Secret>)> {
         }
         files.push((name, filter.into(), None));
     }
+    // Nothing asked for other keys, so no first layer, and a second one that bumps keys.
+    let half = Spec::new(1004, 0.5).unwrap().with_seed(42);
+    let integers = |range: std::ops::Range<u64>| range.map(|key| spec.scheme().hash(key));
+    let included = hashes(&all).into_iter().chain(integers(10_000..30_000)).collect();
+    let excluded = excluded().into_iter().chain(integers(30_000..60_000)).collect();
+    let many = Cascade::from_hashes(half, CascadeOptions::default(), included, excluded).unwrap();
+    files.push(("cascade-many", many.into(), None));
     #[cfg(feature = "bitmap")]
     files.push(("bitmap", members().0.collect::<mayhap::Bitmap>().into(), None));
     files

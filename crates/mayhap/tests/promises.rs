@@ -223,11 +223,11 @@ fn a_cascade_is_exact_on_both_lists() -> Result<(), Box<dyn std::error::Error>> 
         assert!(answers.iter().all(|answer| *answer), "an included key is missing");
         opened.contains_batch(&exclude, &mut answers);
         assert!(!answers.iter().any(|answer| *answer), "an excluded key is taken for an included");
-        // Lines take half as much again as an ideal first layer, fingerprints an eighth.
+        // Lines take half as much again as an ideal first layer, a ribbon a hundredth.
         let bound = mayhap::sizing::cascade_bound(included, excluded, filter.fpr_now());
         let bits = filter.bytes() as f64 * 8.0 / included as f64;
-        let is_fuse = matches!(filter.first(), FirstLayer::Fuse(_));
-        assert!(bits < if is_fuse { 1.19 } else { 1.55 } * bound, "{bits} bits per key of {bound}");
+        let is_ribbon = matches!(filter.first(), FirstLayer::Ribbon(_));
+        assert!(bits < if is_ribbon { 1.02 } else { 1.55 } * bound, "{bits} bits per key of {bound}");
     }
     Ok(())
 }

@@ -76,7 +76,7 @@ impl File {
             // As of the last insert no generation is out of the window.
             4 | 5 => self.lines(array, &array.params[3..], hash),
             6 => self.fuse(array, hash),
-            10 => self.ribbon(array, hash),
+            10 => self.ribbon(array, &array.params, hash, &OVER_64),
             kind => panic!("kind {kind}"),
         })
     }
@@ -84,7 +84,7 @@ impl File {
     /// The arrays are a first layer where the first parameter says so, a layer of one bit, and
     /// a stash if there is one more.
     fn cascade(&self, hash: u64) -> bool {
-        let first = self.params()[0];
+        let (first, second) = (self.params()[0], self.params().get(4).copied());
         let arrays = self.arrays();
         let (layers, stash) = arrays.split_at(if first == 0 { 1 } else { 2 });
         for stash in stash {
@@ -97,9 +97,14 @@ impl File {
             }
         }
         let of_fuse = |array: &Array| Array { params: array.params[..2].to_vec(), ..*array };
-        layers.iter().enumerate().all(|(i, layer)| match (i, first) {
-            (0, 2) => self.lines(layer, &layer.params[..3], hash),
-            _ => self.fuse(&of_fuse(layer), hash),
+        let kinds = [first, second.unwrap_or(6)];
+        let last = layers.len() - 1;
+        layers.iter().enumerate().all(|(i, layer)| match kinds[if i == last { 1 } else { 0 }] {
+            2 => self.lines(layer, &layer.params[..3], hash),
+            6 => self.fuse(&of_fuse(layer), hash),
+            10 if i == last => self.ribbon(layer, &[layer.params[0], 1, 0], hash, &OVER_128),
+            10 => self.ribbon(layer, &layer.params[..3], hash, &OVER_64),
+            kind => panic!("layer {kind}"),
         })
     }
 
@@ -183,8 +188,9 @@ impl File {
         copies
     }
 
-    fn ribbon(&self, array: &Array, hash: u64) -> bool {
-        let &[shards, columns, share] = &array.params[..] else { panic!("{:?}", array.params) };
+    fn ribbon(&self, array: &Array, params: &[u64], hash: u64, over: &Ribbon) -> bool {
+        let &[shards, columns, share] = params else { panic!("{params:?}") };
+        let &Ribbon { slots, bucket: in_bucket, thresholds } = over;
         let record = array.at + 40 * high(hash, shards) as usize;
         let mut at = array.at + self.number(record, 8) as usize;
         let (seed, layers) = (self.number(record + 8, 4), self.number(record + 12, 4));
@@ -192,7 +198,8 @@ impl File {
             return layers == 256;
         }
         let s = (seed + 1).wrapping_mul(0x9e3779b97f4a7c15);
-        let coefficients = fold(hash ^ s, 0x8ebc6af09c88c6e3) | 1;
+        let coefficients = u128::from(fold(hash ^ s, 0x8ebc6af09c88c6e3) | 1)
+            | u128::from(fold(hash ^ s, 0xe7037ed1a0b428db)) << 64;
         let seed_or_key_check = (hash ^ s).wrapping_mul(0x8ebc6af09c88c6e3) >> 32;
         for layer in 0..layers {
             let stated = self.number(record + 16 + 4 * layer as usize, 4);
@@ -204,14 +211,14 @@ impl File {
                 _ => fold(hash ^ s.wrapping_mul(layer + 2), 0xa0761d6478bd642f),
             };
             let start = high(place, starts);
-            let bucket = start / 16;
+            let bucket = start / in_bucket;
             let four = self.number(at + bucket as usize / 4, 1);
-            let threshold = [0, 2, 4, 16][(four >> (2 * (bucket % 4)) & 3) as usize];
-            let strips = at as u64 + starts.div_ceil(16).div_ceil(4);
-            let blocks = |starts: u64| if starts == 0 { 0 } else { starts + 7 };
+            let threshold = thresholds[(four >> (2 * (bucket % 4)) & 3) as usize];
+            let strips = at as u64 + starts.div_ceil(in_bucket).div_ceil(4);
+            let blocks = |starts: u64| if starts == 0 { 0 } else { starts + slots / 8 - 1 };
             let second = strips + blocks(narrow) * columns;
             at = (second + blocks(wide) * (columns + 1)) as usize;
-            if start % 16 < threshold {
+            if start % in_bucket < threshold {
                 continue;
             }
             let (begin, columns) = if start < narrow {
@@ -223,13 +230,23 @@ impl File {
                 self.number((begin + i / 8 * columns + column) as usize, 1) >> (i % 8) & 1
             };
             return (0..columns).all(|column| {
-                let selected = (0..64).filter(|i| coefficients >> i & 1 == 1);
+                let selected = (0..slots).filter(|i| coefficients >> i & 1 == 1);
                 selected.fold(0, |sum, i| sum ^ slot(i, column)) == seed_or_key_check >> column & 1
             });
         }
         false
     }
 }
+
+/// Slots of an equation, blocks of a bucket, and what thresholds mean.
+struct Ribbon {
+    slots: u64,
+    bucket: u64,
+    thresholds: [u64; 4],
+}
+
+const OVER_64: Ribbon = Ribbon { slots: 64, bucket: 16, thresholds: [0, 2, 4, 16] };
+const OVER_128: Ribbon = Ribbon { slots: 128, bucket: 64, thresholds: [0, 5, 14, 64] };
 
 fn flat(hash: u64, array: &Array) -> impl Iterator<Item = u64> {
     let (range, probes) = (array.params[0], array.params[1]);
@@ -268,6 +285,8 @@ fn a_reader_made_from_the_description_agrees() {
         "windowed-time",
         "cascade",
         "cascade-blocked",
+        "cascade-ribbon",
+        "cascade-many",
         "sharded",
         "ribbon",
         "ribbon-tight",

@@ -180,13 +180,15 @@ pub struct CascadeInfo {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CascadeLayer {
-    /// `fuse`, `blocked` or `exact`.
+    /// `ribbon`, `fuse`, `blocked` or `exact`.
     pub kind: &'static str,
     /// Bytes of its array.
     pub bytes: u64,
-    /// Bits of a fingerprint in a first layer of fingerprints, probes per key in one of cache lines,
-    /// keys in an exact one.
+    /// Columns of a ribbon, bits of a fingerprint in a first layer of fingerprints, probes per key in
+    /// one of cache lines, keys in an exact one.
     pub number: u64,
+    /// The share of other keys that a first layer lets pass, where the header tells.
+    pub passing: Option<f64>,
 }
 
 impl Filter {
@@ -367,28 +369,40 @@ impl Info {
     }
 }
 
+impl CascadeLayer {
+    /// The first layer, whose kind has this number.
+    fn first(kind: u64, leaf: &ArrayHeader) -> CascadeLayer {
+        let param = |at: usize| leaf.params.get(at).copied().unwrap_or(0);
+        let halved = |times: u64| 0.5f64.powi(i32::try_from(times).unwrap_or(i32::MAX));
+        let (kind, number, passing) = match kind {
+            2 => ("blocked", param(1).saturating_mul(param(2)), None),
+            6 => ("fuse", param(1), Some(halved(param(1)))),
+            _ => {
+                let wide = param(2) as f64 / 2f64.powi(32);
+                ("ribbon", param(1), Some(halved(param(1)) * (1.0 - wide / 2.0)))
+            }
+        };
+        CascadeLayer { kind, bytes: leaf.bytes, number, passing }
+    }
+}
+
 impl CascadeInfo {
     /// That of a cascade; `None` for other kinds.
     fn of(header: &Header) -> Option<CascadeInfo> {
-        let [first, included, excluded, in_both] = header.params[..] else { return None };
+        let (&[first, included, excluded, in_both], _) = header.params.split_first_chunk()?;
         if header.kind != Kind::Cascade {
             return None;
         }
         let mut leaves = header.arrays.iter();
         let mut layers = Vec::new();
         if first != 0 {
-            let leaf = leaves.next()?;
-            let is_blocked = first == 2;
-            let number = match is_blocked {
-                true => leaf.params.iter().skip(1).take(2).product::<u64>(),
-                false => leaf.params.get(1).copied().unwrap_or(0),
-            };
-            let kind = if is_blocked { "blocked" } else { "fuse" };
-            layers.push(CascadeLayer { kind, bytes: leaf.bytes, number });
+            layers.push(CascadeLayer::first(first, leaves.next()?));
         }
         let (exact, stash) = (leaves.next()?, leaves.next());
-        let number = exact.params.get(2).copied().unwrap_or(0);
-        layers.push(CascadeLayer { kind: "exact", bytes: exact.bytes, number });
+        // The number of keys comes last, in a layer of fingerprints and in a ribbon.
+        let number = exact.params.last().copied().unwrap_or(0);
+        let passing = None;
+        layers.push(CascadeLayer { kind: "exact", bytes: exact.bytes, number, passing });
         let stashed = |leaf: &ArrayHeader| {
             let added = leaf.params.first().copied().unwrap_or(0);
             (added, (leaf.bytes / 8).saturating_sub(added))

@@ -3,6 +3,7 @@
 mod build;
 mod error;
 mod kind;
+mod layers;
 mod lists;
 mod stash;
 #[cfg(test)]
@@ -10,9 +11,9 @@ mod tests;
 
 pub use build::{CascadeOptions, OnConflict};
 pub use error::CascadeError;
+pub use layers::{ExactLayer, FirstLayer};
 pub use stash::Stash;
 
-use super::{Blocked, Fuse};
 use crate::Key;
 use crate::hash::Hash;
 use crate::kernel::{AlignedBuf, Relocate};
@@ -26,12 +27,13 @@ const CHUNK: usize = 2048;
 /// The filter that makes no mistakes where they hurt: right for every key of an include list and
 /// of an exclude list, and at the asked rate for keys in neither.
 ///
-/// Both lists are known beforehand, as for [`Fuse`]. The first layer is a filter of the include
+/// Both lists are known beforehand, as for [`Ribbon`](crate::Ribbon). The first layer is a filter of the include
 /// list; the second knows, of the keys that the first lets pass, which list each is from, in one
 /// bit a key. So the exclude list costs only where the first layer errs: a million included keys
-/// against ten million excluded ones take 8.1 bits an included key at 1%, or 6.0 where the rate
-/// for strangers does not matter (see [`sizing`](crate::sizing::CascadeShape)). Most strangers
-/// are turned away by the first layer, after three cache misses or, with [`CascadeOptions::with_blocked`], one.
+/// against ten million excluded ones take 6.9 bits an included key at 1%, or 5.3 where the rate
+/// for absent keys does not matter (see [`sizing`](crate::sizing::CascadeShape)): within 2% of what
+/// ideal layers would take. Most absent keys are turned away by the first layer, after two or three
+/// cache misses or, with [`CascadeOptions::with_blocked`], one.
 ///
 /// A key in both lists is an error that names it, unless one list is preferred. What comes up
 /// later goes to the [`Stash`], exactly, until the next build.
@@ -52,7 +54,7 @@ const CHUNK: usize = 2048;
 pub struct Cascade<B = AlignedBuf> {
     spec: Spec,
     first: FirstLayer<B>,
-    exact: Fuse<B>,
+    exact: ExactLayer<B>,
     counts: Counts,
     stash: Stash,
 }
@@ -66,18 +68,6 @@ pub(crate) struct Counts {
     pub excluded: u64,
     /// Distinct keys in both.
     pub in_both: u64,
-}
-
-/// The first layer.
-#[derive(Clone)]
-#[non_exhaustive]
-pub enum FirstLayer<B = AlignedBuf> {
-    /// None: the second layer knows every key of both lists.
-    None,
-    /// Fingerprints.
-    Fuse(Fuse<B>),
-    /// Cache lines.
-    Blocked(Blocked<B>),
 }
 
 /// What an answer rests on.
@@ -112,68 +102,20 @@ impl fmt::Display for DecidedBy {
     }
 }
 
-impl<B: AsRef<[u8]>> FirstLayer<B> {
-    #[inline]
-    fn contains_hash(&self, hash: Hash) -> bool {
-        match self {
-            FirstLayer::None => true,
-            FirstLayer::Fuse(fuse) => fuse.contains_hash(hash),
-            FirstLayer::Blocked(blocked) => blocked.contains_hash(hash),
-        }
-    }
-
-    fn contains_batch(&self, hashes: &[Hash], answers: &mut Vec<bool>) {
-        match self {
-            FirstLayer::None => {
-                answers.clear();
-                answers.resize(hashes.len(), true);
-            }
-            FirstLayer::Fuse(fuse) => fuse.contains_batch(hashes, answers),
-            FirstLayer::Blocked(blocked) => blocked.contains_batch(hashes, answers),
-        }
-    }
-
-    /// Its false-positive rate.
-    pub fn fpr_now(&self) -> f64 {
-        match self {
-            FirstLayer::None => 1.0,
-            FirstLayer::Fuse(fuse) => fuse.fpr_now(),
-            FirstLayer::Blocked(blocked) => blocked.fpr_now(),
-        }
-    }
-
-    /// Its bytes.
-    pub fn bytes(&self) -> u64 {
-        match self {
-            FirstLayer::None => 0,
-            FirstLayer::Fuse(fuse) => fuse.as_bytes().len() as u64,
-            FirstLayer::Blocked(blocked) => blocked.as_bytes().len() as u64,
-        }
-    }
-
-    fn scheme(&self) -> Option<Native> {
-        match self {
-            FirstLayer::None => None,
-            FirstLayer::Fuse(fuse) => Some(fuse.scheme()),
-            FirstLayer::Blocked(blocked) => Some(blocked.scheme()),
-        }
-    }
-}
-
 impl<B: AsRef<[u8]>> Cascade<B> {
     /// A filter of layers that are already there. `None` where they hash otherwise than the spec
     /// says, the second is not of one bit, or the counts cannot be.
     pub(crate) fn from_parts(
         spec: Spec,
         first: FirstLayer<B>,
-        exact: Fuse<B>,
+        exact: ExactLayer<B>,
         counts: Counts,
         stash: Stash,
     ) -> Option<Self> {
         let scheme = spec.scheme();
         let fits = first.scheme().is_none_or(|first| first == scheme)
             && exact.scheme() == scheme
-            && exact.width() == 1
+            && exact.is_one_bit()
             && counts.included <= exact.keys();
         fits.then_some(Cascade { spec, first, exact, counts, stash })
     }
@@ -297,7 +239,7 @@ impl<B: AsRef<[u8]>> Cascade<B> {
     }
 
     /// The second layer: one bit for each key of either list that the first lets pass.
-    pub fn exact(&self) -> &Fuse<B> {
+    pub fn exact(&self) -> &ExactLayer<B> {
         &self.exact
     }
 
@@ -345,11 +287,7 @@ impl<B: AsRef<[u8]>> Cascade<B> {
 impl Cascade {
     /// Let the host's active defragmentation move its arrays; no answer changes.
     pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
-        match &mut self.first {
-            FirstLayer::None => {}
-            FirstLayer::Fuse(first) => first.relocate(memory),
-            FirstLayer::Blocked(first) => first.relocate(memory),
-        }
+        self.first.relocate(memory);
         self.exact.relocate(memory);
         self.stash.relocate(memory);
     }
@@ -372,6 +310,9 @@ impl<B: AsRef<[u8]>> fmt::Display for Cascade<B> {
                     fuse.width(),
                     fuse.fpr_now()
                 )?;
+            }
+            FirstLayer::Ribbon(ribbon) => {
+                write!(f, "a ribbon lets {:.3e} pass, ", ribbon.fpr_now())?;
             }
             FirstLayer::Blocked(lines) => {
                 let probes = lines.shape().probes();

@@ -1,7 +1,6 @@
 //! Static filter of fingerprints: the smallest kind.
 
 pub(super) mod build;
-pub(super) mod exact;
 mod kind;
 mod peel;
 #[cfg(test)]

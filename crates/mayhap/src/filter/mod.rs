@@ -35,7 +35,7 @@ pub use any::AnyFilter;
 pub use bitmap::{Bitmap, NotAnInteger};
 pub use blocked::Blocked;
 pub use cascade::{
-    Cascade, CascadeError, CascadeOptions, DecidedBy, FirstLayer, OnConflict, Stash,
+    Cascade, CascadeError, CascadeOptions, DecidedBy, ExactLayer, FirstLayer, OnConflict, Stash,
 };
 pub use classic::Classic;
 pub use concurrent::{Shared, SharedBlocked, SharedClassic};
@@ -47,7 +47,7 @@ pub use merge::MergeError;
 pub(crate) use merge::{same, same_made_for, same_scheme, same_target};
 pub use partition::{Partition, PartitionHashes, Partitioner};
 pub use quotient::{Fingerprints, Quotient, QuotientError};
-pub use ribbon::{Ribbon, RibbonBuilder, RibbonShard};
+pub use ribbon::{ExactRibbon, Ribbon, RibbonBuilder, RibbonShard};
 pub use scalable::Scalable;
 pub use sharded::kind::{layout_of_shards, shards_of};
 pub use sharded::{Sharded, shard_of};

@@ -268,7 +268,7 @@ fn a_scheme_may_know_its_rate_better() {
 /// into an overflow, an abort or a loop without end.
 #[test]
 fn garbage_shapes_are_refused() {
-    use crate::sizing::{CascadeShape, FirstShape, FuseShape, Plan};
+    use crate::sizing::{CascadeShape, FirstShape, FuseShape, Plan, RibbonShape};
     use crate::sizing::{ScalableShape, ShardedShape, WindowedShape};
     let spec = Spec::new(100, 0.01).unwrap();
     let wide = [0, 1, 1 << 32, 1 << 58, u64::MAX];
@@ -299,7 +299,9 @@ fn garbage_shapes_are_refused() {
             }
             let shape = FuseShape { keys: lines, width: probes };
             let _ = (shape.fpr(), shape.bits(), shape.shards());
-            let first = FirstShape::Fuse(shape);
+            let shape = RibbonShape { keys: lines, columns: probes, wide: probes };
+            let _ = (shape.fpr(), shape.bits(), shape.shards());
+            let first = FirstShape::Ribbon(shape);
             let shape = CascadeShape { included: lines, excluded: u64::MAX, first };
             let _ = (shape.fpr(), shape.bits(), shape.passing());
             for fpr in rates {

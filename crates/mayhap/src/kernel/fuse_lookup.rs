@@ -83,11 +83,6 @@ impl Shard {
         ShardHash(hash.0 ^ self.rule)
     }
 
-    /// The hash that was turned.
-    pub fn original_hash(&self, shard_hash: ShardHash) -> Hash {
-        Hash(shard_hash.0 ^ self.rule)
-    }
-
     /// A key's slots, in three neighbouring segments, and what they must make together in their
     /// lowest bits.
     ///

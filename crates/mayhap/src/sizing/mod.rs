@@ -25,9 +25,10 @@ pub use plan::{Plan, rate_in};
 pub(crate) use quotient::{LineLayout, MAX_OFFSET, doublings};
 pub use quotient::{MAX_REMAINDER_BITS, MIN_REMAINDER_BITS, QuotientShape};
 pub(crate) use ribbon::{
-    BLOCK_SLOTS, BUCKET, LayerShape, MAX_LAYERS, RIBBON_PADDING, RIBBON_RECORD, THRESHOLDS, WINDOW,
+    BLOCK_SLOTS, LayerShape, Layout, MAX_LAYERS, RIBBON_PADDING, RIBBON_RECORD, Slots64, Slots128,
+    shards_for,
 };
-pub use ribbon::{MAX_COLUMNS, RibbonShape};
+pub use ribbon::{ExactShape, MAX_COLUMNS, RibbonShape};
 pub use scalable::{Layer, ScalableShape};
 pub(crate) use scalable::{any_of, any_of_equal};
 pub use sharded::{MAX_SHARDS, ShardedShape, shard_capacity};

@@ -14,13 +14,6 @@ use crate::spec::{Spec, SpecError};
 pub const MAX_COLUMNS: u32 = 32;
 /// Slots in a block: one byte per column.
 pub(crate) const BLOCK_SLOTS: u64 = 8;
-/// Blocks that a key's equation covers: 64 slots.
-pub(crate) const WINDOW: u64 = 8;
-/// Blocks of starts that share a threshold: 128 slots.
-pub(crate) const BUCKET: u64 = 16;
-/// What the two bits of a threshold mean: keys that start in this many first blocks of the bucket
-/// are bumped to the next layer.
-pub(crate) const THRESHOLDS: [u64; 4] = [0, 2, 4, BUCKET];
 /// The most layers of a shard. Each takes what the one before it bumped, about a twenty-fifth.
 pub(crate) const MAX_LAYERS: usize = 6;
 /// A shard's record in the directory.
@@ -30,12 +23,48 @@ pub(crate) const RIBBON_PADDING: u64 = 32;
 /// Keys in a shard: few enough that its equations stay in the second-level cache, so many that
 /// records and the ends of strips cost next to nothing.
 const SHARD_KEYS: u64 = 500_000;
-/// Keys per slot in a layer that may bump: more than fit, so that nearly no slot stays empty.
-const LOAD: f64 = 1.04;
 /// Layers of at most this many keys have slack instead, and one strip.
 const SMALL_LAYER: u64 = 2_500;
-/// The share of slots that stay empty in a large layer. Measured.
-const EMPTY: f64 = 0.0012;
+
+/// How far equations reach, and how keys are bumped. Frozen: files depend on it.
+pub(crate) trait Layout: Copy {
+    /// Blocks that a key's equation covers.
+    const WINDOW: u64;
+    /// Blocks of starts that share a threshold.
+    const BUCKET: u64;
+    /// What the two bits of a threshold mean: keys that start in this many first blocks of the
+    /// bucket are bumped to the next layer.
+    const THRESHOLDS: [u64; 4];
+    /// Keys per slot in a layer that may bump: more than fit, so that nearly no slot stays empty.
+    const LOAD: f64;
+    /// The share of slots that stay empty in a large layer. Measured.
+    const EMPTY: f64;
+}
+
+/// Equations over 64 slots: thresholds cost 1/64 of a bit per slot, little beside several columns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slots64;
+
+impl Layout for Slots64 {
+    const WINDOW: u64 = 8;
+    const BUCKET: u64 = 16;
+    const THRESHOLDS: [u64; 4] = [0, 2, 4, 16];
+    const LOAD: f64 = 1.04;
+    const EMPTY: f64 = 0.0012;
+}
+
+/// Equations over 128 slots, for one column: wider equations bump fewer keys, so that buckets can be
+/// four times as large and thresholds cost 1/256 of a bit per slot.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slots128;
+
+impl Layout for Slots128 {
+    const WINDOW: u64 = 16;
+    const BUCKET: u64 = 64;
+    const THRESHOLDS: [u64; 4] = [0, 5, 14, 64];
+    const LOAD: f64 = 1.025;
+    const EMPTY: f64 = 0.001;
+}
 
 /// A ribbon filter: `keys` equations, each over `columns` columns or one more.
 ///
@@ -104,34 +133,65 @@ impl RibbonShape {
 
     /// Shards the filter is cut into: one, or an even number, since two are built side by side.
     pub fn shards(&self) -> u64 {
-        let shards = self.keys / SHARD_KEYS;
-        if shards < 2 { 1 } else { shards & !1 }
+        shards_for(self.keys)
     }
 
     /// The expected size with everything around the columns, in bits.
     pub fn bits(&self) -> u64 {
-        let shards = self.shards();
-        let shard = self.shard_bytes(self.keys.div_ceil(shards));
-        let around = shards.saturating_mul(RIBBON_RECORD).saturating_add(RIBBON_PADDING);
-        shard.saturating_mul(shards).saturating_add(around).saturating_mul(8)
+        expected_bits::<Slots64>(self.keys, self.columns, self.wide)
     }
+}
 
-    /// The expected bytes of a shard of this many keys, its layers together.
-    fn shard_bytes(&self, keys: u64) -> u64 {
-        let (mut keys, mut bytes) = (keys, 0u64);
-        for _ in 0..MAX_LAYERS {
-            if keys == 0 {
-                break;
-            }
-            let layer = LayerShape::for_keys(keys, self.wide);
-            bytes = bytes.saturating_add(layer.bytes(self));
-            if keys <= SMALL_LAYER {
-                break;
-            }
-            let slots = (layer.blocks() * BLOCK_SLOTS) as f64;
-            keys = keys.saturating_sub((slots * (1.0 - EMPTY)) as u64);
+/// Shards of a filter of this many keys: one, or an even number, since two are built side by side.
+pub(crate) fn shards_for(keys: u64) -> u64 {
+    let shards = keys / SHARD_KEYS;
+    if shards < 2 { 1 } else { shards & !1 }
+}
+
+/// The expected size of a filter in bits.
+pub(crate) fn expected_bits<L: Layout>(keys: u64, columns: u32, wide: u32) -> u64 {
+    let shards = shards_for(keys);
+    let shard = shard_bytes::<L>(keys.div_ceil(shards), columns, wide);
+    let around = shards.saturating_mul(RIBBON_RECORD).saturating_add(RIBBON_PADDING);
+    shard.saturating_mul(shards).saturating_add(around).saturating_mul(8)
+}
+
+/// The expected bytes of a shard of this many keys, its layers together.
+fn shard_bytes<L: Layout>(keys: u64, columns: u32, wide: u32) -> u64 {
+    let (mut keys, mut bytes) = (keys, 0u64);
+    for _ in 0..MAX_LAYERS {
+        if keys == 0 {
+            break;
         }
-        bytes
+        let layer = LayerShape::for_keys::<L>(keys, wide);
+        bytes = bytes.saturating_add(layer.bytes::<L>(columns));
+        if keys <= SMALL_LAYER {
+            break;
+        }
+        let slots = (layer.blocks::<L>() * BLOCK_SLOTS) as f64;
+        keys = keys.saturating_sub((slots * (1.0 - L::EMPTY)) as u64);
+    }
+    bytes
+}
+
+/// One bit for each key of two lists, that tells which it is from: equations over 128 slots of one
+/// column.
+///
+/// ```
+/// use mayhap::sizing::ExactShape;
+/// let bits_per_key = ExactShape { keys: 10_000_000 }.bits() as f64 / 1e7;
+/// assert!((1.0..1.006).contains(&bits_per_key), "{bits_per_key}");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExactShape {
+    /// Keys of both lists.
+    pub keys: u64,
+}
+
+impl ExactShape {
+    /// The expected size with everything around the column, in bits.
+    pub fn bits(&self) -> u64 {
+        expected_bits::<Slots128>(self.keys, 1, 0)
     }
 }
 
@@ -147,17 +207,18 @@ pub(crate) struct LayerShape {
 
 impl LayerShape {
     /// The layer for this many keys.
-    pub fn for_keys(keys: u64, wide: u32) -> LayerShape {
+    pub fn for_keys<L: Layout>(keys: u64, wide: u32) -> LayerShape {
+        let tail = (L::WINDOW - 1) * BLOCK_SLOTS;
         if keys <= SMALL_LAYER {
             // Slack, so that a small layer rarely bumps.
             let slots = keys + keys / 8 + 16;
             let least = keys / 2 + BLOCK_SLOTS;
-            let starts = slots.saturating_sub((WINDOW - 1) * BLOCK_SLOTS).max(least);
+            let starts = slots.saturating_sub(tail).max(least);
             return LayerShape::small(starts.div_ceil(BLOCK_SLOTS), wide);
         }
         let strips = if wide == 0 { 1 } else { 2 };
-        let slots = (keys as f64 / LOAD) as u64;
-        let starts = slots.div_ceil(BLOCK_SLOTS).saturating_sub(strips * (WINDOW - 1));
+        let slots = (keys as f64 / L::LOAD) as u64;
+        let starts = slots.div_ceil(BLOCK_SLOTS).saturating_sub(strips * (L::WINDOW - 1));
         LayerShape::large(starts, wide)
     }
 
@@ -174,32 +235,32 @@ impl LayerShape {
     }
 
     /// Blocks of the two strips: each goes on for a window after its last start.
-    pub fn strips(&self) -> [u64; 2] {
-        let blocks = |starts: u64| if starts == 0 { 0 } else { starts + WINDOW - 1 };
+    pub fn strips<L: Layout>(&self) -> [u64; 2] {
+        let blocks = |starts: u64| if starts == 0 { 0 } else { starts + L::WINDOW - 1 };
         [blocks(self.split), blocks(self.starts - self.split)]
     }
 
     /// Blocks of both strips.
-    pub fn blocks(&self) -> u64 {
-        let [first, second] = self.strips();
+    pub fn blocks<L: Layout>(&self) -> u64 {
+        let [first, second] = self.strips::<L>();
         first + second
     }
 
     /// Buckets, each with a threshold of two bits.
-    pub fn buckets(&self) -> u64 {
-        self.starts.div_ceil(BUCKET)
+    pub fn buckets<L: Layout>(&self) -> u64 {
+        self.starts.div_ceil(L::BUCKET)
     }
 
     /// Bytes of the thresholds.
-    pub fn threshold_bytes(&self) -> u64 {
-        self.buckets().div_ceil(4)
+    pub fn threshold_bytes<L: Layout>(&self) -> u64 {
+        self.buckets::<L>().div_ceil(4)
     }
 
     /// Bytes of thresholds and blocks.
-    pub fn bytes(&self, shape: &RibbonShape) -> u64 {
-        let [first, second] = self.strips();
-        let columns = u64::from(shape.columns);
-        self.threshold_bytes() + first * columns + second * (columns + 1)
+    pub fn bytes<L: Layout>(&self, columns: u32) -> u64 {
+        let [first, second] = self.strips::<L>();
+        let columns = u64::from(columns);
+        self.threshold_bytes::<L>() + first * columns + second * (columns + 1)
     }
 }
 

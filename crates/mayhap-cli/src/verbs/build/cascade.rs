@@ -28,7 +28,7 @@ pub struct Lists {
     prefer: Option<PreferArg>,
 
     /// Type of the first layer: the smallest, or the fastest to query
-    #[arg(long, value_name = "KIND", default_value = "fuse")]
+    #[arg(long, value_name = "KIND", default_value = "ribbon")]
     first_layer: FirstLayer,
 }
 
@@ -44,8 +44,9 @@ enum PreferArg {
 /// A first layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FirstLayer {
-    /// Fingerprints, the smallest
-    Fuse,
+    /// A ribbon, the smallest
+    #[value(alias = "fuse")]
+    Ribbon,
     /// Cache lines, the fastest
     Blocked,
 }
@@ -63,7 +64,7 @@ impl Lists {
 
     fn making(&self) -> CascadeOptions {
         let making = match self.first_layer {
-            FirstLayer::Fuse => CascadeOptions::default(),
+            FirstLayer::Ribbon => CascadeOptions::default(),
             FirstLayer::Blocked => CascadeOptions::default().with_blocked(),
         };
         match self.prefer {

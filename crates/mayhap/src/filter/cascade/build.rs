@@ -1,14 +1,14 @@
 //! How a `Cascade` comes into being.
 
 use super::lists::List;
-use super::{Cascade, CascadeError, Counts, FirstLayer, Stash};
+use super::{Cascade, CascadeError, Counts, ExactLayer, FirstLayer, Stash};
 use crate::Key;
 use crate::filter::fuse::build::{BIN_BITS, shards_within};
-use crate::filter::fuse::exact::Exact;
-use crate::filter::{Blocked, Fuse};
+use crate::filter::ribbon::ExactBuilder;
+use crate::filter::{Blocked, Ribbon};
 use crate::hash::Hash;
 use crate::scheme::{Native, Scheme};
-use crate::sizing::{CascadeShape, FirstShape};
+use crate::sizing::{CascadeShape, FirstShape, RibbonShape};
 use crate::spec::{Spec, SpecError};
 
 /// The list that counts for a key in both.
@@ -21,7 +21,7 @@ pub enum OnConflict {
     Exclude,
 }
 
-/// How a [`Cascade`] is made, where there is a choice: layers of fingerprints, no list preferred,
+/// How a [`Cascade`] is made, where there is a choice: ribbons as layers, no list preferred,
 /// and no limit to memory unless you say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CascadeOptions {
@@ -37,7 +37,7 @@ impl Default for CascadeOptions {
 }
 
 impl CascadeOptions {
-    /// The first layer of cache lines rather than fingerprints: larger, and faster to ask.
+    /// A first layer of cache lines rather than a ribbon: larger, and faster to look up.
     pub fn with_blocked(self) -> CascadeOptions {
         CascadeOptions { blocked: true, ..self }
     }
@@ -160,7 +160,7 @@ impl Cascade {
     /// Where [`with_max_hashes`](CascadeOptions::with_max_hashes) is enough each is called once.
     /// Otherwise they are called again: for the first layer, for what it lets pass, and then once
     /// for every part of the second layer for which the hashes can be held. That needs
-    /// 8 bytes · (included + passing keys) / parts; at least one part, of 1 to 2 million keys.
+    /// 8 bytes · (included + passing keys) / parts; at least one part, of half a million to a million keys.
     ///
     /// Every pass must give the same hashes, in any order: where one gives others the answer is
     /// [`SpecError::Passes`], never a filter in which some are missing. A list that cannot be read
@@ -204,7 +204,7 @@ impl Cascade {
         let room = options.max_hashes.saturating_sub(include.held());
         exclude.admit(&first, room)?;
 
-        let exact = Exact::new(spec, include.keys().saturating_add(exclude.keys()))?;
+        let exact = ExactBuilder::new(spec, include.keys().saturating_add(exclude.keys()))?;
         let (shards, excluded) = (exact.shards(), exclude.received());
         let counts = Counts { excluded, ..Counts::default() };
         let mut second = ExactLayerBuilder {
@@ -242,21 +242,22 @@ fn first_layer(
 ) -> Result<FirstLayer, SpecError> {
     match shape.first {
         FirstShape::None => Ok(FirstLayer::None),
-        FirstShape::Fuse(shape) => {
+        FirstShape::Ribbon(shape) => {
             if let Some(held) = include.held_mut() {
-                let fuse = Fuse::from_hashes_of_width(spec, shape.width, held)?;
+                let ribbon = Ribbon::from_hashes_in(spec, shape, held)?;
                 // Different ones in order are left in order, but nobody has promised that.
                 if !held.is_sorted() {
                     held.sort_unstable();
                 }
-                return Ok(FirstLayer::Fuse(fuse));
+                return Ok(FirstLayer::Ribbon(ribbon));
             }
             let mut result = Ok(());
-            let fuse = Fuse::build_of_width(spec, shape.width, max_hashes, |keep| {
+            let in_all = |keys| Ok(RibbonShape { keys, ..shape });
+            let ribbon = Ribbon::build_in(spec, in_all, max_hashes, |keep| {
                 let again = include.again(|hashes| hashes.iter().for_each(|hash| keep(*hash)));
                 result = result.and(again);
             });
-            result.and(fuse.map(FirstLayer::Fuse))
+            result.and(ribbon.map(FirstLayer::Ribbon))
         }
         FirstShape::Blocked(shape) => {
             let mut lines = Blocked::with_shape(spec, shape)?;
@@ -275,7 +276,7 @@ const NAMED: usize = 1000;
 
 /// The second layer half built.
 struct ExactLayerBuilder {
-    exact: Exact,
+    exact: ExactBuilder,
     on_conflict: Option<OnConflict>,
     counts: Counts,
     /// The first few in both lists.
@@ -312,7 +313,7 @@ impl ExactLayerBuilder {
         }
     }
 
-    fn finish(self) -> Result<(Fuse, Counts), CascadeError> {
+    fn finish(self) -> Result<(ExactLayer, Counts), CascadeError> {
         if self.on_conflict.is_none() && self.counts.in_both > 0 {
             return Err(CascadeError::InBoth {
                 keys: self.counts.in_both,
@@ -320,7 +321,7 @@ impl ExactLayerBuilder {
                 names: Vec::new(),
             });
         }
-        Ok((self.exact.finish()?, self.counts))
+        Ok((ExactLayer::Ribbon(self.exact.finish()?), self.counts))
     }
 }
 

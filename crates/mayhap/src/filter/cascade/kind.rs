@@ -1,13 +1,13 @@
 //! `Cascade` among the kinds: its file (an array for each layer that is there, and for the stash),
 //! and what `AnyFilter` asks of it.
 
-use super::{Cascade, CascadeError, CascadeOptions, Counts, FirstLayer, Stash};
+use super::{Cascade, CascadeError, CascadeOptions, Counts, ExactLayer, FirstLayer, Stash};
 use crate::filter::blocked::kind::{line_params, lines};
 use crate::filter::each::{Create, MergeWith, Reason, read_by_name, unsupported_changes};
 use crate::filter::every_kind::debug_of;
 use crate::filter::hash_batch;
 use crate::filter::trait_impls::contains;
-use crate::filter::{Fuse, Kind, KindSpec};
+use crate::filter::{ExactRibbon, Fuse, Kind, KindSpec, Ribbon};
 use crate::format::fields::{counted, header_spec, params, target_of, u32_param};
 use crate::format::{Array, Codec, FileLayout, FormatError, Header, MAX_KEYS};
 use crate::hash::Hash;
@@ -43,10 +43,12 @@ impl Create for Cascade {
 }
 impl<C> MergeWith<Cascade<C>> for Cascade {}
 
-/// The first layer, as the file's parameters name it: by the number of its kind.
+/// The layers, as the file's parameters name them: by the number of their kind. A second layer of
+/// fingerprints is not named: the first files had no other.
 const NONE: u64 = 0;
 const BLOCKED: u64 = Kind::Blocked.id() as u64;
 const FUSE: u64 = Kind::Fuse.id() as u64;
+const RIBBON: u64 = Kind::Ribbon.id() as u64;
 
 impl<B: AsRef<[u8]>> Codec<B> for Cascade<B> {
     fn layout(&self) -> FileLayout<'_> {
@@ -55,6 +57,7 @@ impl<B: AsRef<[u8]>> Codec<B> for Cascade<B> {
         let (first, layer) = match self.first() {
             FirstLayer::None => (NONE, None),
             FirstLayer::Fuse(fuse) => (FUSE, Some(fuse_array(fuse))),
+            FirstLayer::Ribbon(ribbon) => (RIBBON, Some(ribbon_array(ribbon))),
             FirstLayer::Blocked(blocked) => {
                 let mut params = line_params(blocked.shape()).to_vec();
                 params.push(blocked.keys().min(MAX_KEYS));
@@ -63,7 +66,14 @@ impl<B: AsRef<[u8]>> Codec<B> for Cascade<B> {
         };
         let stash = self.stash();
         let stash = (!stash.is_empty()).then(|| stash_array(stash));
-        let exact = fuse_array(self.exact());
+        let mut params = vec![first, included, excluded.min(MAX_KEYS), in_both];
+        let exact = match self.exact() {
+            ExactLayer::Fuse(fuse) => fuse_array(fuse),
+            ExactLayer::Ribbon(ribbon) => {
+                params.push(RIBBON);
+                exact_array(ribbon)
+            }
+        };
         FileLayout {
             kind: Kind::Cascade,
             scheme: self.scheme().id(),
@@ -72,13 +82,17 @@ impl<B: AsRef<[u8]>> Codec<B> for Cascade<B> {
             capacity,
             fpr,
             keys: self.keys().min(MAX_KEYS),
-            params: vec![first, included, excluded.min(MAX_KEYS), in_both],
+            params,
             arrays: layer.into_iter().chain([exact]).chain(stash).collect(),
         }
     }
 
     fn read(header: &Header, scheme: Native, sections: Vec<B>) -> Result<Self, FormatError> {
-        let [first, included, excluded, in_both] = params(&header.params)?;
+        let (given, second) = match *header.params {
+            [ref given @ .., second] if given.len() == 4 => (given, second),
+            ref given => (given, FUSE),
+        };
+        let [first, included, excluded, in_both] = params(given)?;
         if included.max(excluded).max(in_both) > MAX_KEYS {
             return Err(FormatError::field("keys of a list", "too many", "at most 2^56"));
         }
@@ -92,9 +106,14 @@ impl<B: AsRef<[u8]>> Codec<B> for Cascade<B> {
                 let ([a, b, c, keys], section) = next(&mut arrays)?;
                 FirstLayer::Blocked(lines(spec, counted(keys)?, [a, b, c], section)?)
             }
-            other => return Err(FormatError::field("first layer", other, "0, 2 or 6")),
+            RIBBON => FirstLayer::Ribbon(ribbon(spec, next(&mut arrays)?)?),
+            other => return Err(FormatError::field("first layer", other, "0, 2, 6 or 10")),
         };
-        let exact = fuse(spec, next(&mut arrays)?)?;
+        let exact = match second {
+            FUSE => ExactLayer::Fuse(fuse(spec, next(&mut arrays)?)?),
+            RIBBON => ExactLayer::Ribbon(exact(scheme, next(&mut arrays)?)?),
+            other => return Err(FormatError::field("second layer", other, "10, or not named")),
+        };
         let stash = match arrays.next() {
             Some((given, section)) => stash(params(given)?, section.as_ref())?,
             None => Stash::default(),
@@ -123,6 +142,18 @@ fn fuse_array<B: AsRef<[u8]>>(fuse: &Fuse<B>) -> Array<'_> {
     Array { params, bytes: Cow::Borrowed(fuse.as_bytes()) }
 }
 
+fn ribbon_array<B: AsRef<[u8]>>(ribbon: &Ribbon<B>) -> Array<'_> {
+    let shape = ribbon.shape();
+    let keys = ribbon.keys().min(MAX_KEYS);
+    let params = vec![ribbon.shards(), shape.columns.into(), shape.wide.into(), keys];
+    Array { params, bytes: Cow::Borrowed(ribbon.as_bytes()) }
+}
+
+fn exact_array<B: AsRef<[u8]>>(exact: &ExactRibbon<B>) -> Array<'_> {
+    let params = vec![exact.shards(), exact.keys().min(MAX_KEYS)];
+    Array { params, bytes: Cow::Borrowed(exact.as_bytes()) }
+}
+
 fn stash_array(stash: &Stash) -> Array<'static> {
     let hashes = stash.added().iter().chain(stash.removed());
     let bytes = hashes.flat_map(|hash| hash.0.to_le_bytes()).collect();
@@ -146,6 +177,28 @@ fn fuse<T: AsRef<[u8]>>(
     Fuse::from_bytes(spec, counted(keys)?, shards, small_width, section).ok_or_else(|| {
         let got = format!("{shards} shards of {width} bits");
         FormatError::field("shape", got, "as its directory says, 1 to 32 bits wide")
+    })
+}
+
+fn ribbon<T: AsRef<[u8]>>(
+    spec: Spec,
+    ([shards, columns, wide, keys], section): ([u64; 4], T),
+) -> Result<Ribbon<T>, FormatError> {
+    let (narrow, share) = (u32_param("columns", columns)?, u32_param("share of wide slots", wide)?);
+    let ribbon = Ribbon::from_bytes(spec, counted(keys)?, shards, narrow, share, section);
+    ribbon.ok_or_else(|| {
+        let got = format!("{shards} shards of {columns} columns");
+        FormatError::field("shape", got, "as its directory says, 1 to 32 columns")
+    })
+}
+
+fn exact<T: AsRef<[u8]>>(
+    scheme: Native,
+    ([shards, keys], section): ([u64; 2], T),
+) -> Result<ExactRibbon<T>, FormatError> {
+    ExactRibbon::from_bytes(scheme, counted(keys)?, shards, section).ok_or_else(|| {
+        let got = format!("{shards} shards of one column");
+        FormatError::field("shape", got, "as its directory says")
     })
 }
 

@@ -156,7 +156,7 @@ fn it_is_as_large_as_sizing_says_and_the_bound_allows() {
     let bits = filter.bytes() as f64 * 8.0;
     assert!((bits / shape.bits() as f64 - 1.0).abs() < 0.01, "{bits} of {}", shape.bits());
     let bound = cascade_bound(1_000_000, 2_500_000, 0.5);
-    assert!(bits / 1e6 < 1.15 * bound, "{bits} of {bound}");
+    assert!(bits / 1e6 < 1.02 * bound, "{bits} of {bound}");
     assert_eq!((yes(&filter, 0..1_000_000), yes(&filter, 1_000_000..3_500_000)), (1_000_000, 0));
     let equal = CascadeShape::for_lists(1_000_000, 1_000_000, 0.5).unwrap();
     assert_eq!(equal.first, FirstShape::None);

@@ -49,16 +49,7 @@ impl Fuse {
     /// can do that, hashes of keys do not) answers "maybe" to everything, and
     /// [`fpr_now`](Fuse::fpr_now) tells.
     pub fn from_hashes(spec: Spec, hashes: &mut [Hash]) -> Result<Fuse, SpecError> {
-        Fuse::from_hashes_of_width(spec, width(spec)?, hashes)
-    }
-
-    /// The same with fingerprints of so many bits, whatever the spec says.
-    pub(in crate::filter) fn from_hashes_of_width(
-        spec: Spec,
-        width: u32,
-        hashes: &mut [Hash],
-    ) -> Result<Fuse, SpecError> {
-        let mut building = FuseBuilder::new(spec, width, hashes.len() as u64, 0)?;
+        let mut building = FuseBuilder::new(spec, width(spec)?, hashes.len() as u64)?;
         let shards = building.shards;
         building.shards(0..shards, hashes)?;
         building.finish()
@@ -91,16 +82,6 @@ impl Fuse {
     pub fn build(
         spec: Spec,
         max_hashes: usize,
-        pass: impl FnMut(&mut (dyn FnMut(Hash) + Send)),
-    ) -> Result<Fuse, SpecError> {
-        Fuse::build_of_width(spec, width(spec)?, max_hashes, pass)
-    }
-
-    /// The same with fingerprints of so many bits, whatever the spec says.
-    pub(in crate::filter) fn build_of_width(
-        spec: Spec,
-        width: u32,
-        max_hashes: usize,
         mut pass: impl FnMut(&mut (dyn FnMut(Hash) + Send)),
     ) -> Result<Fuse, SpecError> {
         let mut kept = HashBuffer::new(max_hashes);
@@ -111,7 +92,7 @@ impl Fuse {
             bins[(hash.0 >> (64 - BIN_BITS)) as usize] += 1;
             kept.push(hash);
         });
-        let mut building = FuseBuilder::new(spec, width, first.hashes, 0)?;
+        let mut building = FuseBuilder::new(spec, width(spec)?, first.hashes)?;
         let shards = building.shards;
         if kept.is_whole()? {
             building.shards(0..shards, &mut kept.hashes)?;
@@ -248,13 +229,8 @@ pub(super) struct FuseBuilder {
 }
 
 impl FuseBuilder {
-    /// A filter of so many hashes, equal ones among them or not; about the seeds see [`Peeler`].
-    pub fn new(
-        spec: Spec,
-        width: u32,
-        hashes: u64,
-        first_seed: u32,
-    ) -> Result<FuseBuilder, SpecError> {
+    /// A filter of so many hashes, equal ones among them or not.
+    pub fn new(spec: Spec, width: u32, hashes: u64) -> Result<FuseBuilder, SpecError> {
         let shape = FuseShape { keys: hashes, width };
         let shards = shape.shards();
         Ok(FuseBuilder {
@@ -265,7 +241,7 @@ impl FuseBuilder {
             directory: Vec::new(),
             body: AlignedBuf::zeroed(shape.bits() / 8 + shape.bits() / 1024)?,
             end: directory_bytes(shards),
-            peeler: Peeler::new(first_seed)?,
+            peeler: Peeler::new()?,
         })
     }
 
@@ -275,32 +251,27 @@ impl FuseBuilder {
         let counts = partition(rest, self.shards, which);
         for count in counts {
             let (shard, others) = take(&mut rest).split_at_mut(count);
-            self.shard(shard, |_| 0)?;
+            self.shard(shard)?;
             rest = others;
         }
         Ok(())
     }
 
-    /// Build the next shard, each fingerprint changed by what `flip` says of its hash. `false`:
-    /// no place was found for the hashes, and the shard answers "maybe" to everything.
-    pub fn shard(
-        &mut self,
-        hashes: &mut [Hash],
-        flip: impl Fn(Hash) -> u64,
-    ) -> Result<bool, SpecError> {
+    /// Build the next shard. Where no place is found for the hashes it answers "maybe" to everything.
+    fn shard(&mut self, hashes: &mut [Hash]) -> Result<(), SpecError> {
         let begin = self.end;
         let peeled = self.peeler.peel(hashes)?;
         self.keys += peeled.keys as u64;
         let Some((segments, shard)) = peeled.order else {
             self.directory.push(Shard::blank(peeled.keys > 0).record(begin));
-            return Ok(peeled.keys == 0);
+            return Ok(());
         };
         self.end += segments.bytes(self.width);
         self.reserve(self.end)?;
         let room = &mut self.body.as_mut()[begin as usize..self.end as usize];
-        self.peeler.write(&peeled, self.width, flip, room);
+        self.peeler.write(&peeled, self.width, room);
         self.directory.push(shard.record(begin));
-        Ok(true)
+        Ok(())
     }
 
     /// Room for so many bytes. The first guess is nearly always enough.

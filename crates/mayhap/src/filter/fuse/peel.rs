@@ -22,8 +22,6 @@ const STRETCH: usize = 2048;
 
 /// Room to peel one shard after another, on huge pages where there are.
 pub(super) struct Peeler {
-    /// The number of the first seed.
-    first_seed: u32,
     /// For each slot, the exclusive or of the turned hashes that look at it. All zero between
     /// shards.
     cells: AlignedBuf,
@@ -49,13 +47,10 @@ pub(super) struct Peeled {
 }
 
 impl Peeler {
-    /// `first_seed` is 0, or 1 where the same keys are in another filter beside this: under one
-    /// seed both would err alike.
-    pub fn new(first_seed: u32) -> Result<Peeler, SpecError> {
-        let first_seed = first_seed * TRIES;
+    pub fn new() -> Result<Peeler, SpecError> {
         let none = || AlignedBuf::zeroed(0);
         let [cells, counts, order, owned] = [none()?, none()?, none()?, none()?];
-        Ok(Peeler { first_seed, cells, counts, order, owned, lonely: Vec::new() })
+        Ok(Peeler { cells, counts, order, owned, lonely: Vec::new() })
     }
 
     /// Find an order for a shard's hashes, and remember it. Equal ones count once.
@@ -100,7 +95,7 @@ impl Peeler {
         let Some(segments) = Segments::slack(hashes.len() as u64, eighths) else {
             return Ok(None);
         };
-        let shard = Shard::new(segments, (self.first_seed + number).wrapping_mul(0x9e37_79b9));
+        let shard = Shard::new(segments, number.wrapping_mul(0x9e37_79b9));
         self.reserve(segments.slots(), hashes.len() as u64)?;
         self.sort(hashes, segments, shard);
         if self.gather(segments, shard, hashes.len()) && self.order(segments, shard, hashes.len()) {
@@ -199,22 +194,14 @@ impl Peeler {
         done == keys
     }
 
-    /// Write the fingerprints of the shard that was peeled last, each changed by what `flip` says
-    /// of its hash, and be ready for the next.
-    pub fn write(
-        &mut self,
-        peeled: &Peeled,
-        width: u32,
-        flip: impl Fn(Hash) -> u64,
-        room: &mut [u8],
-    ) {
+    /// Write the fingerprints of the shard that was peeled last, and be ready for the next.
+    pub fn write(&mut self, peeled: &Peeled, width: u32, room: &mut [u8]) {
         let Some((segments, shard)) = peeled.order else { return };
         let slots = segments.slots() as usize;
         let keys = self.order.words_mut()[..peeled.keys].iter().zip(self.owned.as_ref()).rev();
         let keys = keys.map(|(shard_hash, owned)| {
             let (slots, fingerprint) = shard.slots(ShardHash(*shard_hash));
-            let flipped = fingerprint ^ flip(shard.original_hash(ShardHash(*shard_hash)));
-            (slots.map(|slot| slot as usize), usize::from(*owned), flipped)
+            (slots.map(|slot| slot as usize), usize::from(*owned), fingerprint)
         });
         // Peeled to the end, cells and counts are all zero: either can take the fingerprints. The
         // counts are an eighth as large.

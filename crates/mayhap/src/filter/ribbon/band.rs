@@ -5,38 +5,39 @@
 //! starts in the first blocks of the bucket, and a threshold of two bits tells which those are.
 
 use crate::hash::Hash;
-use crate::kernel::ribbon::{Elimination, Item, NOWHERE, Row, Seed, place_in_layer};
-use crate::sizing::{BLOCK_SLOTS, BUCKET, LayerShape, RibbonShape, THRESHOLDS, WINDOW};
+use crate::kernel::ribbon::{Elimination, Equations, Item, NOWHERE, Row, Seed, place_in_layer};
+use crate::sizing::{BLOCK_SLOTS, LayerShape};
 
 /// A layer being banded. Reused for one after another: its vectors are large.
 #[derive(Default)]
-pub(super) struct Banding {
+pub(super) struct Banding<L: Equations> {
     /// The layer's keys, in the order of their places.
     pub keys: Vec<Hash>,
     /// Those that the next layer must take.
     pub bumped: Vec<Hash>,
     /// One equation per slot.
-    pub rows: Vec<Row>,
+    pub rows: Vec<Row<L::Bits>>,
     /// The threshold of each bucket.
     pub levels: Vec<u8>,
     /// How many keys are dealt with.
     done: usize,
     /// The equations of the bucket at hand, those that start last first, and the end of the list.
-    bucket: Vec<Item>,
+    bucket: Vec<Item<L::Bits>>,
     /// The block within the bucket in which each starts.
     blocks: Vec<u8>,
 }
 
 /// What the banding of a layer needs to know.
 pub(super) struct Rules<'a, F> {
-    pub shape: &'a RibbonShape,
+    /// Columns of the first strip.
+    pub columns: u32,
     pub layer: LayerShape,
     /// The number of the layer.
     pub number: usize,
     pub shards: u64,
     pub seed: Seed,
     /// Fingerprints of keys are changed by this: an exact filter says no to some.
-    pub flip: F,
+    pub flip: &'a F,
 }
 
 impl<F> Rules<'_, F> {
@@ -50,11 +51,11 @@ impl<F> Rules<'_, F> {
     }
 }
 
-impl Banding {
+impl<L: Equations> Banding<L> {
     /// Begin a layer of these rules with `self.keys`.
     fn begin<F>(&mut self, rules: &Rules<'_, F>) {
         self.rows.clear();
-        let slots = rules.layer.blocks() * BLOCK_SLOTS;
+        let slots = rules.layer.blocks::<L>() * BLOCK_SLOTS;
         self.rows.resize(slots as usize, Row::default());
         self.bumped.clear();
         self.levels.clear();
@@ -64,28 +65,28 @@ impl Banding {
     /// The keys of this bucket, with their equations.
     #[inline(always)]
     fn collect<F: Fn(Hash) -> u64>(&mut self, rules: &Rules<'_, F>, bucket: u64) {
-        let Rules { shape, layer, seed, ref flip, .. } = *rules;
+        let Rules { columns, layer, seed, flip, .. } = *rules;
         // The second strip begins after the window of the first one's last start.
-        let gap = if layer.split > 0 { WINDOW - 1 } else { 0 };
+        let gap = if layer.split > 0 { L::WINDOW - 1 } else { 0 };
         self.bucket.clear();
         self.blocks.clear();
         let mut keys = self.keys.get(self.done..).unwrap_or_default().iter();
         for hash in keys.by_ref() {
             let start = place_in_layer(rules.place(*hash), layer.starts);
-            if start / BUCKET != bucket {
+            if start / L::BUCKET != bucket {
                 break;
             }
             let wide = start >= layer.split;
             let block = if wide { start + gap } else { start };
-            let equation = seed.equation(*hash);
-            let columns = shape.columns + u32::from(wide);
+            let equation = L::equation(seed, *hash);
+            let columns = columns + u32::from(wide);
             let mask = u64::MAX >> (64 - columns);
             let fingerprint = ((equation.fingerprint ^ flip(*hash)) & mask) as u32;
             self.bucket.push(Item {
                 row: Row { coefficients: equation.coefficients, fingerprint },
                 slot: (block * BLOCK_SLOTS) as u32,
             });
-            self.blocks.push((start % BUCKET) as u8);
+            self.blocks.push((start % L::BUCKET) as u8);
         }
         self.done += self.bucket.len();
         self.bucket.reverse();
@@ -93,7 +94,7 @@ impl Banding {
         self.bucket.push(Item::default());
     }
 
-    fn eliminate(&mut self) -> Elimination<'_> {
+    fn eliminate(&mut self) -> Elimination<'_, L::Bits> {
         Elimination::new(&mut self.rows, &mut self.bucket)
     }
 
@@ -106,8 +107,8 @@ impl Banding {
             return;
         };
         let covers = |threshold: &u64| u64::from(*block) < *threshold;
-        let level = THRESHOLDS.iter().position(covers).unwrap_or(THRESHOLDS.len() - 1);
-        let kept = self.blocks.partition_point(|block| u64::from(*block) >= THRESHOLDS[level]);
+        let level = L::THRESHOLDS.iter().position(covers).unwrap_or(L::THRESHOLDS.len() - 1);
+        let kept = self.blocks.partition_point(|block| u64::from(*block) >= L::THRESHOLDS[level]);
         // Nothing that stays was reduced by these: they came last.
         for item in &self.bucket[kept..failed] {
             if item.slot != NOWHERE {
@@ -121,9 +122,12 @@ impl Banding {
 }
 
 /// Band a layer.
-pub(super) fn band<F: Fn(Hash) -> u64>(banding: &mut Banding, rules: &Rules<'_, F>) {
+pub(super) fn band<L: Equations, F: Fn(Hash) -> u64>(
+    banding: &mut Banding<L>,
+    rules: &Rules<'_, F>,
+) {
     banding.begin(rules);
-    for bucket in 0..rules.layer.buckets() {
+    for bucket in 0..rules.layer.buckets::<L>() {
         banding.collect(rules, bucket);
         let placed = banding.eliminate().finish();
         banding.settle(placed);
@@ -131,14 +135,14 @@ pub(super) fn band<F: Fn(Hash) -> u64>(banding: &mut Banding, rules: &Rules<'_, 
 }
 
 /// Band two layers in turns: a quarter faster than one after the other, and the same result.
-pub(super) fn band_two<F: Fn(Hash) -> u64>(
-    x: &mut Banding,
-    y: &mut Banding,
+pub(super) fn band_two<L: Equations, F: Fn(Hash) -> u64>(
+    x: &mut Banding<L>,
+    y: &mut Banding<L>,
     rules: [&Rules<'_, F>; 2],
 ) {
     x.begin(rules[0]);
     y.begin(rules[1]);
-    let buckets = [rules[0].layer.buckets(), rules[1].layer.buckets()];
+    let buckets = rules.map(|rules| rules.layer.buckets::<L>());
     for bucket in 0..buckets[0].max(buckets[1]) {
         x.collect(rules[0], bucket);
         y.collect(rules[1], bucket);

@@ -1,25 +1,17 @@
 //! How a `Ribbon` is built: hashes are divided by shard, and each shard is banded and solved.
 
 use super::Ribbon;
-use super::band::{Banding, Rules, band, band_two};
+use super::assembly::Assembly;
+use super::band::Banding;
+use super::shard::{BuiltShard, MAX_SHARD_KEYS, ShardRules};
 use super::sort::sort_distinct;
 use crate::Key;
-use crate::filter::fuse::build::{HashBuffer, PassDigest, partition, shards_within};
+use crate::filter::fuse::build::{BIN_BITS, HashBuffer, PassDigest, partition, shards_within};
 use crate::hash::{Hash, reduce};
-use crate::kernel::AlignedBuf;
-use crate::kernel::ribbon::{Record, Seed, back_substitute};
 use crate::scheme::{Native, Scheme};
-use crate::sizing::{
-    BLOCK_SLOTS, LayerShape, MAX_LAYERS, RIBBON_PADDING, RIBBON_RECORD, RibbonShape,
-};
+use crate::sizing::{RibbonShape, Slots64};
 use crate::spec::{Spec, SpecError};
 use std::ops::Range;
-
-/// Seeds that a shard tries. Hashes of different keys find their layers with the first; what does
-/// not are numbers contrived to collide.
-const SEEDS: u32 = 32;
-/// The most keys of one shard: slots are counted in 32 bits.
-const MAX_SHARD_KEYS: usize = 1 << 28;
 
 impl Ribbon {
     /// A filter of these keys at a false-positive rate of `fpr`; equal keys count once. Their hashes
@@ -58,7 +50,17 @@ impl Ribbon {
     /// can do that, hashes of keys do not) answers "maybe" to everything, and
     /// [`fpr_now`](Ribbon::fpr_now) tells.
     pub fn from_hashes(spec: Spec, hashes: &mut [Hash]) -> Result<Ribbon, SpecError> {
-        let builder = RibbonBuilder::new(spec, hashes.len() as u64)?;
+        Ribbon::from_hashes_in(spec, shape(spec, hashes.len() as u64)?, hashes)
+    }
+
+    /// The same with these columns, whatever the spec says.
+    pub(in crate::filter) fn from_hashes_in(
+        spec: Spec,
+        shape: RibbonShape,
+        hashes: &mut [Hash],
+    ) -> Result<Ribbon, SpecError> {
+        let keys = hashes.len() as u64;
+        let builder = RibbonBuilder::with_shape(spec, RibbonShape { keys, ..shape })?;
         let shards = builder.shards(0..builder.shard_count(), hashes)?;
         builder.finish(shards)
     }
@@ -89,17 +91,27 @@ impl Ribbon {
     pub fn build(
         spec: Spec,
         max_hashes: usize,
+        pass: impl FnMut(&mut (dyn FnMut(Hash) + Send)),
+    ) -> Result<Ribbon, SpecError> {
+        Ribbon::build_in(spec, |keys| shape(spec, keys), max_hashes, pass)
+    }
+
+    /// The same with the columns that `shape` says for a number of hashes, whatever the spec says.
+    pub(in crate::filter) fn build_in(
+        spec: Spec,
+        shape: impl Fn(u64) -> Result<RibbonShape, SpecError>,
+        max_hashes: usize,
         mut pass: impl FnMut(&mut (dyn FnMut(Hash) + Send)),
     ) -> Result<Ribbon, SpecError> {
         let mut kept = HashBuffer::new(max_hashes);
-        let mut bins = vec![0u64; 1 << crate::filter::fuse::build::BIN_BITS];
+        let mut bins = vec![0u64; 1 << BIN_BITS];
         let mut first = PassDigest::default();
         pass(&mut |hash| {
             first.count(hash);
-            bins[(hash.0 >> (64 - crate::filter::fuse::build::BIN_BITS)) as usize] += 1;
+            bins[(hash.0 >> (64 - BIN_BITS)) as usize] += 1;
             kept.push(hash);
         });
-        let mut builder = RibbonBuilder::new(spec, first.hashes)?;
+        let mut builder = RibbonBuilder::with_shape(spec, shape(first.hashes)?)?;
         let shards = builder.shard_count();
         if kept.is_whole()? {
             let built = builder.shards(0..shards, kept.hashes_mut())?;
@@ -153,51 +165,34 @@ impl Ribbon {
 pub struct RibbonBuilder {
     spec: Spec,
     shape: RibbonShape,
-    /// Seeds begin here: filters over the same keys must not err alike.
-    first_seed: u32,
-    records: Vec<[u8; RIBBON_RECORD as usize]>,
-    keys: u64,
-    body: AlignedBuf,
-    /// Bytes of the body that are written.
-    end: u64,
+    rules: ShardRules,
+    assembly: Assembly,
 }
 
 /// A shard that is built.
-pub struct RibbonShard {
-    record: Record,
-    /// Its layers: thresholds and blocks.
-    bytes: Vec<u8>,
-    keys: u64,
+pub struct RibbonShard(BuiltShard);
+
+/// The columns that meet the target.
+fn shape(spec: Spec, hashes: u64) -> Result<RibbonShape, SpecError> {
+    RibbonShape::for_fpr(hashes, spec.fpr()).ok_or(SpecError::Width { got: spec.fpr() })
 }
 
 impl RibbonBuilder {
     /// For this many hashes in all, equal ones counted as often as they come.
     pub fn new(spec: Spec, hashes: u64) -> Result<RibbonBuilder, SpecError> {
-        let refused = SpecError::Width { got: spec.fpr() };
-        let shape = RibbonShape::for_fpr(hashes, spec.fpr()).ok_or(refused)?;
-        RibbonBuilder::with_shape(spec, shape, 0)
+        RibbonBuilder::with_shape(spec, shape(spec, hashes)?)
     }
 
-    fn with_shape(
-        spec: Spec,
-        shape: RibbonShape,
-        first_seed: u32,
-    ) -> Result<RibbonBuilder, SpecError> {
-        let expected = shape.bits() / 8;
-        Ok(RibbonBuilder {
-            spec,
-            shape,
-            first_seed,
-            records: Vec::new(),
-            keys: 0,
-            body: AlignedBuf::zeroed(expected + expected / 256)?,
-            end: shape.shards() * RIBBON_RECORD,
-        })
+    fn with_shape(spec: Spec, shape: RibbonShape) -> Result<RibbonBuilder, SpecError> {
+        let RibbonShape { columns, wide, .. } = shape;
+        let rules = ShardRules { columns, wide, shards: shape.shards(), first_seed: 0 };
+        let assembly = Assembly::new(rules.shards, wide, shape.bits() / 8)?;
+        Ok(RibbonBuilder { spec, shape, rules, assembly })
     }
 
     /// Shards of the filter.
     pub fn shard_count(&self) -> u64 {
-        self.shape.shards()
+        self.rules.shards
     }
 
     /// The shard that a hash belongs to.
@@ -212,9 +207,10 @@ impl RibbonBuilder {
         which: Range<u64>,
         hashes: &mut [Hash],
     ) -> Result<Vec<RibbonShard>, SpecError> {
-        let counts = partition(hashes, self.shard_count(), which);
-        let (mut x, mut y) = (Banding::default(), Banding::default());
-        let mut shards = Vec::with_capacity(counts.len());
+        let shards = self.shard_count();
+        let counts = partition(hashes, shards, which);
+        let (mut x, mut y) = (Banding::<Slots64>::default(), Banding::default());
+        let mut built = Vec::with_capacity(counts.len());
         let mut rest = &*hashes;
         for pair in counts.chunks(2) {
             for (banding, count) in [&mut x, &mut y].into_iter().zip(pair) {
@@ -222,111 +218,20 @@ impl RibbonBuilder {
                 if *count > MAX_SHARD_KEYS {
                     return Err(SpecError::Memory { bytes: *count as u64 * 16 });
                 }
-                let count = self.shard_count();
-                sort_distinct(shard, |hash| hash.0.wrapping_mul(count), &mut banding.keys);
+                sort_distinct(shard, |hash| hash.0.wrapping_mul(shards), &mut banding.keys);
                 rest = others;
             }
             match pair.len() {
-                1 => shards.push(self.shard(&mut x, None)),
-                _ => shards.extend(self.shard_pair(&mut x, &mut y)),
+                1 => built.push(self.rules.build(&mut x, &no_flip)),
+                _ => built.extend(self.rules.build_two(&mut x, &mut y, [&no_flip, &no_flip])),
             }
         }
-        Ok(shards)
-    }
-
-    fn rules<F>(&self, keys: usize, number: usize, seed: u32, flip: F) -> Rules<'_, F> {
-        Rules {
-            shape: &self.shape,
-            layer: LayerShape::for_keys(keys as u64, self.shape.wide),
-            number,
-            shards: self.shard_count(),
-            seed: Seed::new(seed),
-            flip,
-        }
-    }
-
-    /// Two shards, their first layers banded in turns.
-    fn shard_pair(&self, x: &mut Banding, y: &mut Banding) -> [RibbonShard; 2] {
-        if x.keys.is_empty() || y.keys.is_empty() {
-            return [self.shard(x, None), self.shard(y, None)];
-        }
-        let of_x = self.rules(x.keys.len(), 0, self.first_seed, no_flip);
-        let of_y = self.rules(y.keys.len(), 0, self.first_seed, no_flip);
-        band_two(x, y, [&of_x, &of_y]);
-        [self.shard(x, Some(of_x.layer)), self.shard(y, Some(of_y.layer))]
-    }
-
-    /// A shard of `banding.keys`; its first layer may be banded already, with the first seed.
-    fn shard(&self, banding: &mut Banding, mut banded: Option<LayerShape>) -> RibbonShard {
-        let keys = banding.keys.len() as u64;
-        if keys == 0 {
-            return RibbonShard { record: Record::settled(false), bytes: Vec::new(), keys };
-        }
-        // Later seeds need the keys again.
-        let mut all: Vec<Hash> = Vec::new();
-        for seed in self.first_seed..self.first_seed + SEEDS {
-            if !all.is_empty() {
-                banding.keys.clone_from(&all);
-            }
-            let mut record = Record { seed, answer: false, layers: Vec::new() };
-            let mut bytes = Vec::new();
-            for number in 0..MAX_LAYERS {
-                let layer = banded.take().unwrap_or_else(|| {
-                    let rules = self.rules(banding.keys.len(), number, seed, no_flip);
-                    band(banding, &rules);
-                    rules.layer
-                });
-                self.write_layer(banding, &layer, &mut bytes);
-                record.layers.push(layer);
-                if banding.bumped.is_empty() {
-                    return RibbonShard { record, bytes, keys };
-                }
-                let next = self.rules(0, number + 1, seed, no_flip);
-                let bumped = std::mem::take(&mut banding.bumped);
-                let sorted = std::mem::replace(&mut banding.keys, bumped);
-                banding.keys.sort_by_cached_key(|hash| (next.place(*hash), *hash));
-                if number == 0 && all.is_empty() {
-                    all = sorted;
-                } else {
-                    banding.bumped = sorted;
-                }
-            }
-        }
-        RibbonShard { record: Record::settled(true), bytes: Vec::new(), keys }
-    }
-
-    /// Thresholds and blocks of a layer that is banded.
-    fn write_layer(&self, banding: &Banding, layer: &LayerShape, bytes: &mut Vec<u8>) {
-        for levels in banding.levels.chunks(4) {
-            let pack = |byte: u8, (index, level): (usize, &u8)| byte | level << (2 * index);
-            bytes.push(levels.iter().enumerate().fold(0, pack));
-        }
-        let mut rows = &banding.rows[..];
-        for (strip, blocks) in layer.strips().into_iter().enumerate() {
-            let (here, others) = rows.split_at((blocks * BLOCK_SLOTS) as usize);
-            let columns = self.shape.columns as usize + strip;
-            let at = bytes.len();
-            bytes.resize(at + blocks as usize * columns, 0);
-            back_substitute(here, columns, &mut bytes[at..]);
-            rows = others;
-        }
+        Ok(built.into_iter().map(RibbonShard).collect())
     }
 
     /// Take the next shard; all of them must come, in their order.
     fn append(&mut self, shard: RibbonShard) -> Result<(), SpecError> {
-        let RibbonShard { record, bytes, keys } = shard;
-        self.records.push(record.bytes(self.end, self.shape.wide));
-        self.keys += keys;
-        let end = self.end + bytes.len() as u64;
-        let have = self.body.as_ref();
-        if end + RIBBON_PADDING > have.len() as u64 {
-            let mut larger = AlignedBuf::zeroed(end + end / 8 + RIBBON_PADDING)?;
-            larger.as_mut()[..have.len()].copy_from_slice(have);
-            self.body = larger;
-        }
-        self.body.as_mut()[self.end as usize..end as usize].copy_from_slice(&bytes);
-        self.end = end;
-        Ok(())
+        self.assembly.append(shard.0)
     }
 
     /// The filter, of these shards (after those that were appended) in the order of their numbers.
@@ -341,25 +246,12 @@ impl RibbonBuilder {
         for shard in shards {
             self.append(shard)?;
         }
-        let count = self.shard_count();
-        assert_eq!(self.records.len() as u64, count, "a ribbon filter of {count} shards");
-        let end = self.end + RIBBON_PADDING;
-        let mut body = self.body;
-        if (body.as_ref().len() as u64) < end || end < body.as_ref().len() as u64 / 8 * 7 {
-            let mut fitting = AlignedBuf::zeroed(end)?;
-            fitting.as_mut()[..self.end as usize]
-                .copy_from_slice(&body.as_ref()[..self.end as usize]);
-            body = fitting;
-        }
-        body.truncate(end);
-        let (records, _) = body.as_mut().as_chunks_mut();
-        for (place, record) in records.iter_mut().zip(&self.records) {
-            *place = *record;
-        }
-        // Its own bytes are what they should be; what may be missing is memory for the directory.
-        let refused = SpecError::Memory { bytes: count * 64 };
         let RibbonShape { columns, wide, .. } = self.shape;
-        Ribbon::from_bytes(self.spec, self.keys, count, columns, wide, body).ok_or(refused)
+        let (shards, keys) = (self.rules.shards, self.assembly.keys());
+        let body = self.assembly.finish()?;
+        // Its own bytes are what they should be; what may be missing is memory for the directory.
+        let refused = SpecError::Memory { bytes: shards * 64 };
+        Ribbon::from_bytes(self.spec, keys, shards, columns, wide, body).ok_or(refused)
     }
 }
 

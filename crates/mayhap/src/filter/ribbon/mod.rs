@@ -1,20 +1,25 @@
 //! Static filter of linear equations: the smallest kind.
 
+mod assembly;
 mod band;
 mod build;
+mod exact;
 mod kind;
+mod shard;
 mod sort;
 #[cfg(test)]
 mod tests;
 
 pub use build::{RibbonBuilder, RibbonShard};
+pub(super) use exact::ExactBuilder;
+pub use exact::ExactRibbon;
 
 use crate::Key;
 use crate::hash::Hash;
 use crate::kernel::ribbon::Directory;
 use crate::kernel::{AlignedBuf, Relocate};
 use crate::scheme::{Native, Scheme};
-use crate::sizing::{RibbonShape, collision_rate};
+use crate::sizing::{RibbonShape, Slots64, collision_rate};
 use crate::spec::Spec;
 use std::fmt;
 
@@ -43,7 +48,7 @@ pub struct Ribbon<B = AlignedBuf> {
     /// A directory of shards, then their layers.
     body: B,
     /// What the directory says.
-    directory: Directory,
+    directory: Directory<Slots64>,
     spec: Spec,
     keys: u64,
 }

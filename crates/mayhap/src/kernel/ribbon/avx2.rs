@@ -2,6 +2,7 @@
 
 use super::{CheckedBytes, Directory, Equation, Solve, Width};
 use crate::hash::Hash;
+use crate::sizing::Slots64;
 use core::arch::x86_64::*;
 
 /// For each number of columns and each load of a window: which byte of the coefficients goes with
@@ -34,7 +35,7 @@ static ONE_BLOCK: Shuffles = shuffles(1);
 /// `LOADS` loads cover the window.
 struct Vectors<const LOADS: usize>;
 
-impl<const LOADS: usize> Solve for Vectors<LOADS> {
+impl<const LOADS: usize> Solve<Slots64> for Vectors<LOADS> {
     #[inline(always)]
     unsafe fn solves(
         CheckedBytes(bytes): CheckedBytes<'_>,
@@ -98,7 +99,7 @@ unsafe fn parities(mut bytes: __m256i) -> u64 {
 }
 
 #[target_feature(enable = "avx2,bmi2")]
-pub(super) fn contains(directory: &Directory, body: CheckedBytes<'_>, hash: Hash) -> bool {
+pub(super) fn contains(directory: &Directory<Slots64>, body: CheckedBytes<'_>, hash: Hash) -> bool {
     match directory.width {
         Width::UpTo8 => directory.one::<Vectors<2>>(body, hash),
         Width::UpTo16 => directory.one::<Vectors<4>>(body, hash),
@@ -108,7 +109,7 @@ pub(super) fn contains(directory: &Directory, body: CheckedBytes<'_>, hash: Hash
 
 #[target_feature(enable = "avx2,bmi2")]
 pub(super) fn contains_batch(
-    directory: &Directory,
+    directory: &Directory<Slots64>,
     body: CheckedBytes<'_>,
     hashes: &[Hash],
     answers: &mut [bool],

@@ -2,6 +2,7 @@
 
 use super::{CheckedBytes, Directory, Equation, Solve, Width};
 use crate::hash::Hash;
+use crate::sizing::Slots64;
 use core::arch::x86_64::*;
 
 /// For each number of columns and each load of a window: which byte of the coefficients goes with
@@ -34,7 +35,7 @@ static TWO_BLOCKS: Shuffles = shuffles(2);
 /// `LOADS` loads cover the window.
 struct Vectors<const LOADS: usize>;
 
-impl<const LOADS: usize> Solve for Vectors<LOADS> {
+impl<const LOADS: usize> Solve<Slots64> for Vectors<LOADS> {
     #[inline(always)]
     unsafe fn solves(
         CheckedBytes(bytes): CheckedBytes<'_>,
@@ -43,7 +44,7 @@ impl<const LOADS: usize> Solve for Vectors<LOADS> {
         equation: Equation,
     ) -> bool {
         let each = 8 / LOADS;
-        // SAFETY: AVX-512 F and BW are there and a window lies in the body, by the caller's
+        // SAFETY: AVX-512 F, BW and BITALG are there and a window lies in the body, by the caller's
         // promise; masked loads read no byte past it. `columns` is at most 32.
         unsafe {
             let window = bytes.as_ptr().add(at);
@@ -63,10 +64,8 @@ impl<const LOADS: usize> Solve for Vectors<LOADS> {
                 let blocks = _mm512_maskz_loadu_epi8(inside, from);
                 sum = _mm512_xor_si512(sum, _mm512_and_si512(blocks, selects));
             }
-            sum = _mm512_xor_si512(sum, _mm512_slli_epi16::<4>(sum));
-            sum = _mm512_xor_si512(sum, _mm512_slli_epi16::<2>(sum));
-            sum = _mm512_xor_si512(sum, _mm512_slli_epi16::<1>(sum));
-            let mut found = _mm512_movepi8_mask(sum);
+            // The lowest bit of a count is the parity of the byte.
+            let mut found = _mm512_test_epi8_mask(_mm512_popcnt_epi8(sum), _mm512_set1_epi8(1));
             if LOADS == 1 {
                 found ^= found >> (4 * columns);
             }
@@ -79,8 +78,8 @@ impl<const LOADS: usize> Solve for Vectors<LOADS> {
     }
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
-pub(super) fn contains(directory: &Directory, body: CheckedBytes<'_>, hash: Hash) -> bool {
+#[target_feature(enable = "avx512f,avx512bw,avx512bitalg,avx512dq,avx512vl,bmi2")]
+pub(super) fn contains(directory: &Directory<Slots64>, body: CheckedBytes<'_>, hash: Hash) -> bool {
     match directory.width {
         Width::UpTo8 => directory.one::<Vectors<1>>(body, hash),
         Width::UpTo16 => directory.one::<Vectors<2>>(body, hash),
@@ -88,9 +87,9 @@ pub(super) fn contains(directory: &Directory, body: CheckedBytes<'_>, hash: Hash
     }
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512bitalg,avx512dq,avx512vl,bmi2")]
 pub(super) fn contains_batch(
-    directory: &Directory,
+    directory: &Directory<Slots64>,
     body: CheckedBytes<'_>,
     hashes: &[Hash],
     answers: &mut [bool],
@@ -105,7 +104,7 @@ pub(super) fn contains_batch(
 /// One window, with the kernel that a filter of this many columns uses.
 #[cfg(test)]
 pub(super) fn solves(bytes: &[u8], columns: usize, equation: Equation) -> bool {
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
+    #[target_feature(enable = "avx512f,avx512bw,avx512bitalg,avx512dq,avx512vl,bmi2")]
     fn with<const LOADS: usize>(bytes: &[u8], columns: usize, equation: Equation) -> bool {
         // SAFETY: tests give a window of 32 columns and the padding.
         unsafe { Vectors::<LOADS>::solves(CheckedBytes(bytes), 0, columns, equation) }

@@ -1,17 +1,17 @@
 //! The directory of a ribbon filter, read and checked once.
 
-use super::{Isa, Seed, Width};
+use super::{Equations, Isa, Seed, Width};
 use crate::hash::{Hash, reduce};
 use crate::sizing::{
-    BUCKET, LayerShape, MAX_COLUMNS, MAX_LAYERS, RIBBON_PADDING, RIBBON_RECORD, RibbonShape,
-    THRESHOLDS,
+    LayerShape, Layout, MAX_COLUMNS, MAX_LAYERS, RIBBON_PADDING, RIBBON_RECORD,
 };
+use std::marker::PhantomData;
 
 /// The four thresholds, a byte each.
-const PACKED: u32 = {
-    let [a, b, c, d] = THRESHOLDS;
+const fn packed<L: Layout>() -> u32 {
+    let [a, b, c, d] = L::THRESHOLDS;
     (a | b << 8 | c << 16 | d << 24) as u32
-};
+}
 /// A layer of one strip has this bit set beside its number of starts.
 const ONE_STRIP: u32 = 1 << 31;
 
@@ -124,7 +124,7 @@ pub(crate) enum Place {
 /// The directory, read and checked once: no lookup in as many bytes as it was read from can leave
 /// them, whatever else they hold, and even if they change.
 #[derive(Clone, Debug)]
-pub(crate) struct Directory {
+pub(crate) struct Directory<L> {
     /// At least one.
     shards: Box<[Shard]>,
     further: Box<[Layer]>,
@@ -133,6 +133,7 @@ pub(crate) struct Directory {
     wide: u32,
     pub(super) width: Width,
     pub(super) isa: Isa,
+    layout: PhantomData<L>,
 }
 
 /// Start block of a place (a uniform number) in a layer of this many starts.
@@ -141,17 +142,16 @@ pub(crate) fn place_in_layer(place: u64, starts: u64) -> u64 {
     reduce(place, starts)
 }
 
-impl Directory {
+impl<L: Equations> Directory<L> {
     /// The directory of a filter of this many shards at the front of its bytes. `None` where it is
     /// not one, or the bytes are more or fewer than it says.
-    pub fn read(bytes: &[u8], shards: u64, columns: u32, wide: u32) -> Option<Directory> {
+    pub fn read(bytes: &[u8], shards: u64, columns: u32, wide: u32) -> Option<Directory<L>> {
         let records: &[[u8; RIBBON_RECORD as usize]] = bytes.as_chunks().0;
         let records = records.get(..usize::try_from(shards).ok()?)?;
         let widest = columns.checked_add(u32::from(wide > 0))?;
         if records.is_empty() || columns == 0 || widest > MAX_COLUMNS {
             return None;
         }
-        let shape = RibbonShape { keys: 0, columns, wide };
         let (mut shards, mut further) = (Vec::new(), Vec::new());
         shards.try_reserve_exact(records.len()).ok()?;
         let mut end = records.len() as u64 * RIBBON_RECORD;
@@ -160,8 +160,8 @@ impl Directory {
             let first_further = u32::try_from(further.len()).ok()?;
             let mut first = None;
             for layer in &record.layers {
-                let ready = ready(layer, end, columns);
-                end = end.checked_add(layer.bytes(&shape))?;
+                let ready = ready::<L>(layer, end, columns);
+                end = end.checked_add(layer.bytes::<L>(columns))?;
                 match first {
                     None => first = Some(ready),
                     Some(_) => further.push(ready),
@@ -191,6 +191,7 @@ impl Directory {
             wide,
             width,
             isa: Isa::detect(),
+            layout: PhantomData,
         })
     }
 
@@ -217,25 +218,22 @@ impl Directory {
         self.wide
     }
 
+    /// The shard of a hash, and its place there in the first layer: the upper and the lower half of
+    /// one product.
     #[inline(always)]
-    pub(super) fn shard(&self, hash: Hash) -> &Shard {
-        // A single one need not wait for the hash.
-        if let [only] = &*self.shards {
-            return only;
-        }
-        let at = reduce(hash.0, self.shards.len() as u64) as usize;
-        // SAFETY: there is a shard, and `reduce` stays below their number.
-        unsafe { self.shards.get_unchecked(at) }
+    pub(super) fn shard(&self, hash: Hash) -> (&Shard, u64) {
+        let product = u128::from(hash.0) * self.shards.len() as u128;
+        // SAFETY: there is a shard, and the upper half of the product with a number is below it.
+        (unsafe { self.shards.get_unchecked((product >> 64) as usize) }, product as u64)
     }
 
     /// Where the answer to this hash lies. `bytes` are at least as many as the directory was read
-    /// from, and `shard` is the hash's.
+    /// from, and the rest is the hash's.
     #[inline(always)]
-    pub(super) fn locate(&self, bytes: &[u8], shard: &Shard, hash: Hash) -> Place {
+    pub(super) fn locate(&self, bytes: &[u8], shard: &Shard, place: u64, hash: Hash) -> Place {
         if let Some(answer) = shard.settled {
             return Place::Settled(answer);
         }
-        let place = hash.0.wrapping_mul(self.shards.len() as u64);
         match self.in_layer(bytes, &shard.first, place) {
             Some(place) => place,
             None => self.locate_bumped(bytes, shard, hash),
@@ -258,13 +256,13 @@ impl Directory {
     #[inline(always)]
     fn in_layer(&self, bytes: &[u8], layer: &Layer, place: u64) -> Option<Place> {
         let start = place_in_layer(place, layer.starts);
-        let bucket = start / BUCKET;
+        let bucket = start / L::BUCKET;
         let at = (layer.thresholds + bucket / 4) as usize;
         // SAFETY: `start` is below the layer's starts, so `at` is one of its threshold bytes. All
         // of those were found inside of `self.bytes` by `read`, and `bytes` are at least as many.
         let four = unsafe { *bytes.get_unchecked(at) };
         let level = four >> (bucket % 4 * 2) & 3;
-        if start % BUCKET < u64::from(PACKED >> (level * 8) & 0xff) {
+        if start % L::BUCKET < u64::from(const { packed::<L>() } >> (level * 8) & 0xff) {
             return None;
         }
         let wide = start >= layer.split;
@@ -297,11 +295,11 @@ impl Directory {
     /// The rate over the keys that start in this layer, and the share that goes on to the next.
     fn layer_fpr(&self, bytes: &[u8], layer: &Layer) -> (f64, f64) {
         let (mut kept, mut bumped) = ([0u64; 2], 0u64);
-        for bucket in 0..layer.starts.div_ceil(BUCKET) {
+        for bucket in 0..layer.starts.div_ceil(L::BUCKET) {
             let four = bytes.get((layer.thresholds + bucket / 4) as usize).copied().unwrap_or(0);
-            let begin = bucket * BUCKET;
-            let end = (begin + BUCKET).min(layer.starts);
-            let first = (begin + THRESHOLDS[usize::from(four >> (bucket % 4 * 2) & 3)]).min(end);
+            let begin = bucket * L::BUCKET;
+            let end = (begin + L::BUCKET).min(layer.starts);
+            let first = (begin + L::THRESHOLDS[usize::from(four >> (bucket % 4 * 2) & 3)]).min(end);
             bumped += first - begin;
             let split = layer.split.clamp(first, end);
             kept[0] += split - first;
@@ -315,10 +313,10 @@ impl Directory {
 }
 
 /// A layer whose bytes begin at `offset`.
-fn ready(layer: &LayerShape, offset: u64, columns: u32) -> Layer {
+fn ready<L: Layout>(layer: &LayerShape, offset: u64, columns: u32) -> Layer {
     let columns = u64::from(columns);
-    let first = offset + layer.threshold_bytes();
-    let second = first + layer.strips()[0] * columns;
+    let first = offset + layer.threshold_bytes::<L>();
+    let second = first + layer.strips::<L>()[0] * columns;
     Layer {
         starts: layer.starts,
         split: layer.split,

@@ -1,11 +1,11 @@
 //! The definition: eight columns at a time in a word.
 
 use super::{CheckedBytes, Equation, Solve};
-use crate::sizing::WINDOW;
+use crate::sizing::{Layout, Slots64};
 
 pub(super) struct Scalar;
 
-impl Solve for Scalar {
+impl Solve<Slots64> for Scalar {
     #[inline(always)]
     unsafe fn solves(
         CheckedBytes(bytes): CheckedBytes<'_>,
@@ -17,7 +17,7 @@ impl Solve for Scalar {
         let selects = equation.coefficients.to_le_bytes();
         (0..columns).step_by(8).all(|first| {
             let mut sum = 0;
-            for (block, select) in (0..WINDOW as usize).zip(selects) {
+            for (block, select) in (0..Slots64::WINDOW as usize).zip(selects) {
                 let from = block * columns + first;
                 let bytes = window[from..].first_chunk().copied().unwrap_or_default();
                 sum ^= u64::from_le_bytes(bytes) & (u64::from(select) * EACH_BYTE);

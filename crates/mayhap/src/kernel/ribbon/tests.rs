@@ -55,7 +55,7 @@ proptest! {
             if crate::kernel::has_avx2() {
                 prop_assert_eq!(super::avx2::solves(&bytes, columns, equation), right);
             }
-            if crate::kernel::has_avx512() && is_x86_feature_detected!("avx512bw") {
+            if super::Isa::has_avx512() {
                 prop_assert_eq!(super::avx512::solves(&bytes, columns, equation), right);
             }
         }
