@@ -141,7 +141,8 @@ fn compare(keys: u64, (fpr, most_bits): (f64, f64), builds: u64, rounds: u64) ->
             black_box(contains(&warm[..4096]));
             times.push(timed(CHUNK, || contains(&asked[0])).0);
         };
-        let hits = |hashes: &[Hash], f: &Ribbon| hashes.iter().filter(|h| f.contains_hash(**h)).count();
+        let hits =
+            |hashes: &[Hash], f: &Ribbon| hashes.iter().filter(|h| f.contains_hash(**h)).count();
         one(&|hashes| hits(hashes, &ribbon), &mut single[0]);
         let mut many = |contains: &mut dyn FnMut(&[Hash], &mut Vec<bool>), times: &mut Vec<f64>| {
             contains(&warm[..4096], &mut answers);
@@ -149,7 +150,8 @@ fn compare(keys: u64, (fpr, most_bits): (f64, f64), builds: u64, rounds: u64) ->
             times.push(timed(CHUNK, &mut all).0);
         };
         many(&mut |hashes, answers| ribbon.contains_batch(hashes, answers), &mut batch[0]);
-        let hits = |hashes: &[Hash], f: &Fuse| hashes.iter().filter(|h| f.contains_hash(**h)).count();
+        let hits =
+            |hashes: &[Hash], f: &Fuse| hashes.iter().filter(|h| f.contains_hash(**h)).count();
         one(&|hashes| hits(hashes, &fuse), &mut single[1]);
         many(&mut |hashes, answers| fuse.contains_batch(hashes, answers), &mut batch[1]);
         one(&|hashes| xorf.count(hashes), &mut single[2]);
@@ -175,8 +177,11 @@ fn two_threads(rounds: u64) -> f64 {
     for _ in 0..rounds {
         let shards = |first: bool| {
             let builder = builder();
-            let (range, mut own) =
-                if first { (0..half, low.clone()) } else { (half..builder.shard_count(), high.clone()) };
+            let (range, mut own) = if first {
+                (0..half, low.clone())
+            } else {
+                (half..builder.shard_count(), high.clone())
+            };
             move || black_box(builder.shards(range, &mut own).expect("memory for a filter"))
         };
         let (one, other) = (shards(true), shards(false));

@@ -227,7 +227,10 @@ fn a_cascade_is_exact_on_both_lists() -> Result<(), Box<dyn std::error::Error>> 
         let bound = mayhap::sizing::cascade_bound(included, excluded, filter.fpr_now());
         let bits = filter.bytes() as f64 * 8.0 / included as f64;
         let is_ribbon = matches!(filter.first(), FirstLayer::Ribbon(_));
-        assert!(bits < if is_ribbon { 1.02 } else { 1.55 } * bound, "{bits} bits per key of {bound}");
+        assert!(
+            bits < if is_ribbon { 1.02 } else { 1.55 } * bound,
+            "{bits} bits per key of {bound}"
+        );
     }
     Ok(())
 }

@@ -251,13 +251,13 @@ fn the_stash_has_the_last_word() {
 fn golden_false_positives() {
     let filter = made(0.01, CascadeOptions::default(), 0..1000, 1000..5000);
     let wrong: Vec<u64> = (5000..).filter(|key: &u64| filter.contains(*key)).take(10).collect();
-    assert_eq!(wrong, [5147, 5240, 5265, 5404, 5594, 5761, 5862, 5997, 6030, 6258]);
+    assert_eq!(wrong, [5067, 5192, 5401, 5548, 5574, 5589, 6001, 6235, 6253, 6332]);
 }
 
 #[test]
 fn it_tells_what_it_is() {
     let filter = made(0.01, CascadeOptions::default(), 0..1000, 1000..5000);
-    let told = "cascade: 1000 included and 4000 excluded keys, 1600 bytes: fingerprints of 6 bits let 1.563e-2 pass, one bit for 1070 of both lists, 0 added and 0 removed since, rate 7.813e-3 for strangers, 1.000e-2 asked for";
+    let told = "cascade: 1000 included and 4000 excluded keys, 1159 bytes: a ribbon lets 1.563e-2 pass, one bit for 1073 of both lists, 0 added and 0 removed since, rate 7.813e-3 for strangers, 1.000e-2 asked for";
     assert_eq!(filter.to_string(), told);
     let named = Cascade::from_keys(spec(0.01).fpr(), 0..20u8, 10..30u8).unwrap_err();
     assert!(

@@ -62,7 +62,8 @@ impl Assembly {
         let end = written + RIBBON_PADDING;
         if (body.as_ref().len() as u64) < end || end < body.as_ref().len() as u64 / 8 * 7 {
             let mut fitting = AlignedBuf::zeroed(end)?;
-            fitting.as_mut()[..written as usize].copy_from_slice(&body.as_ref()[..written as usize]);
+            fitting.as_mut()[..written as usize]
+                .copy_from_slice(&body.as_ref()[..written as usize]);
             body = fitting;
         }
         body.truncate(end);

@@ -78,7 +78,7 @@ impl<L: Equations> Banding<L> {
             }
             let wide = start >= layer.split;
             let block = if wide { start + gap } else { start };
-            let equation = L::equation(seed, *hash);
+            let equation = L::equation(seed.turn(*hash));
             let columns = columns + u32::from(wide);
             let mask = u64::MAX >> (64 - columns);
             let fingerprint = ((equation.fingerprint ^ flip(*hash)) & mask) as u32;

@@ -206,7 +206,8 @@ mod tests {
 
     #[test]
     fn every_key_has_the_answer_of_its_list() {
-        for (yes, no) in [(0, 0), (0, 1), (1, 0), (5, 7), (1_000, 4_000), (3_000, 0), (90_000, 10_000)]
+        for (yes, no) in
+            [(0, 0), (0, 1), (1, 0), (5, 7), (1_000, 4_000), (3_000, 0), (90_000, 10_000)]
         {
             let (yes, no) = (hashes(0..yes), hashes(1 << 40..(1 << 40) + no));
             let filter = built(&yes, &no);
@@ -237,6 +238,30 @@ mod tests {
     }
 
     proptest! {
+        /// Whatever the bytes, a filter is refused or answers.
+        #[test]
+        fn hostile_bytes_are_refused_or_answered(
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+            only_directory in any::<bool>(),
+            cut in prop::option::of(any::<prop::sample::Index>()),
+            shards in 1..3u64,
+        ) {
+            let filter = built(&hashes(0..2_000), &hashes(1 << 40..(1 << 40) + 2_000));
+            let mut bytes = filter.as_bytes().to_vec();
+            for (at, value) in changes {
+                let range = if only_directory { 40 } else { bytes.len() };
+                bytes[at.index(range)] = value;
+            }
+            if let Some(cut) = cut {
+                bytes.truncate(cut.index(bytes.len()));
+            }
+            if let Some(opened) = ExactRibbon::from_bytes(filter.scheme(), 4_000, shards, bytes) {
+                let mut answers = Vec::new();
+                opened.contains_batch(&hashes(0..5_000), &mut answers);
+                prop_assert!(opened.fpr_now() <= 1.0);
+            }
+        }
+
         #[test]
         fn members_are_found_in_any_order(
             sorted in prop::collection::btree_set(0..200u64, 0..50),

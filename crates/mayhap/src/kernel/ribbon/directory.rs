@@ -2,9 +2,7 @@
 
 use super::{Equations, Isa, Seed, Width};
 use crate::hash::{Hash, reduce};
-use crate::sizing::{
-    LayerShape, Layout, MAX_COLUMNS, MAX_LAYERS, RIBBON_PADDING, RIBBON_RECORD,
-};
+use crate::sizing::{LayerShape, Layout, MAX_COLUMNS, MAX_LAYERS, RIBBON_PADDING, RIBBON_RECORD};
 use std::marker::PhantomData;
 
 /// The four thresholds, a byte each.
@@ -107,18 +105,21 @@ pub(crate) struct Shard {
     pub(super) seed: Seed,
     /// Where its further layers are among those of all shards.
     further: u32,
-    /// How many; without any layer, the answer to all keys.
+    /// How many.
     count: u16,
-    settled: Option<bool>,
+    /// Without any layer, the answer to all keys.
+    pub(super) settled: Option<bool>,
 }
 
-/// Where a lookup goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// The answer is known without a look at any block.
-    Settled(bool),
-    /// The byte of the first block, and the columns of its strip.
-    At { at: usize, columns: usize },
+/// Where a key's equation starts in a layer, if the layer has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    /// The byte of its first block: inside of the body, and all of its blocks, in any case.
+    pub at: usize,
+    /// The columns of its strip.
+    pub columns: usize,
+    /// Keys that start there are in a later layer.
+    pub bumped: bool,
 }
 
 /// The directory, read and checked once: no lookup in as many bytes as it was read from can leave
@@ -128,6 +129,8 @@ pub(crate) struct Directory<L> {
     /// At least one.
     shards: Box<[Shard]>,
     further: Box<[Layer]>,
+    /// Whether all shards have layers.
+    pub(super) is_layered: bool,
     pub(super) bytes: usize,
     columns: usize,
     wide: u32,
@@ -184,6 +187,7 @@ impl<L: Equations> Directory<L> {
         };
         let whole = end.checked_add(RIBBON_PADDING)? == bytes.len() as u64;
         whole.then(|| Directory {
+            is_layered: shards.iter().all(|shard: &Shard| shard.settled.is_none()),
             shards: shards.into(),
             further: further.into(),
             bytes: bytes.len(),
@@ -227,34 +231,28 @@ impl<L: Equations> Directory<L> {
         (unsafe { self.shards.get_unchecked((product >> 64) as usize) }, product as u64)
     }
 
-    /// Where the answer to this hash lies. `bytes` are at least as many as the directory was read
-    /// from, and the rest is the hash's.
+    /// Where a hash with this place starts in the first layer of its shard, which has one. `bytes`
+    /// are at least as many as the directory was read from.
     #[inline(always)]
-    pub(super) fn locate(&self, bytes: &[u8], shard: &Shard, place: u64, hash: Hash) -> Place {
-        if let Some(answer) = shard.settled {
-            return Place::Settled(answer);
-        }
-        match self.in_layer(bytes, &shard.first, place) {
-            Some(place) => place,
-            None => self.locate_bumped(bytes, shard, hash),
-        }
+    pub(super) fn first_start(&self, bytes: &[u8], shard: &Shard, place: u64) -> Start {
+        self.in_layer(bytes, &shard.first, place)
     }
 
+    /// Where a hash starts that the first layer of its shard has bumped; `None` where all have.
     #[cold]
     #[inline(never)]
-    fn locate_bumped(&self, bytes: &[u8], shard: &Shard, hash: Hash) -> Place {
+    pub(super) fn later_start(&self, bytes: &[u8], shard: &Shard, hash: Hash) -> Option<Start> {
         let from = shard.further as usize;
         let layers = self.further.get(from..from + shard.count as usize).unwrap_or_default();
-        let places = layers.iter().enumerate().filter_map(|(index, layer)| {
-            self.in_layer(bytes, layer, shard.seed.relayer(hash, index + 1))
-        });
-        // What every layer bumps was in no list of keys.
-        places.into_iter().next().unwrap_or(Place::Settled(false))
+        let starts = layers
+            .iter()
+            .enumerate()
+            .map(|(index, layer)| self.in_layer(bytes, layer, shard.seed.relayer(hash, index + 1)));
+        starts.into_iter().find(|start| !start.bumped)
     }
 
-    /// The place in this layer; `None` where the keys that start there were bumped.
     #[inline(always)]
-    fn in_layer(&self, bytes: &[u8], layer: &Layer, place: u64) -> Option<Place> {
+    fn in_layer(&self, bytes: &[u8], layer: &Layer, place: u64) -> Start {
         let start = place_in_layer(place, layer.starts);
         let bucket = start / L::BUCKET;
         let at = (layer.thresholds + bucket / 4) as usize;
@@ -262,14 +260,12 @@ impl<L: Equations> Directory<L> {
         // of those were found inside of `self.bytes` by `read`, and `bytes` are at least as many.
         let four = unsafe { *bytes.get_unchecked(at) };
         let level = four >> (bucket % 4 * 2) & 3;
-        if start % L::BUCKET < u64::from(const { packed::<L>() } >> (level * 8) & 0xff) {
-            return None;
-        }
+        let bumped = start % L::BUCKET < u64::from(const { packed::<L>() } >> (level * 8) & 0xff);
         let wide = start >= layer.split;
         let base = if wide { layer.base[1] } else { layer.base[0] };
         let columns = self.columns + usize::from(wide);
         let at = base.wrapping_add(start.wrapping_mul(columns as u64)) as usize;
-        Some(Place::At { at, columns })
+        Start { at, columns, bumped }
     }
 
     /// The false-positive rate of the columns, averaged over all places where a key may start.

@@ -126,7 +126,7 @@ impl<'a, C: Coefficients> Elimination<'a, C> {
     pub fn finish(mut self) -> usize {
         while !self.is_done() {
             // SAFETY: this one has an equation at hand.
-            unsafe { steps(&mut self, None) };
+            unsafe { advance(&mut self, None) };
             self.settle();
         }
         self.placed
@@ -137,7 +137,7 @@ impl<'a, C: Coefficients> Elimination<'a, C> {
     pub fn interleave(&mut self, other: &mut Elimination<'_, C>) {
         while !self.is_done() && !other.is_done() {
             // SAFETY: both have an equation at hand.
-            unsafe { steps(self, Some(other)) };
+            unsafe { advance(self, Some(other)) };
             self.settle();
             other.settle();
         }
@@ -193,16 +193,36 @@ macro_rules! step {
     };
 }
 
+/// [`steps`], with shifts that wait for no flags where the machine has them.
+///
+/// # Safety
+///
+/// As for `steps`.
+unsafe fn advance<C: Coefficients>(x: &mut Elimination<'_, C>, y: Option<&mut Elimination<'_, C>>) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2") {
+        #[target_feature(enable = "bmi1,bmi2")]
+        unsafe fn shifting<C: Coefficients>(
+            x: &mut Elimination<'_, C>,
+            y: Option<&mut Elimination<'_, C>>,
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe { steps(x, y) }
+        }
+        // SAFETY: both were detected above; the rest is the caller's promise.
+        return unsafe { shifting(x, y) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { steps(x, y) }
+}
+
 /// Steps of one or of both in turns, until an equation at hand has no coefficients.
 ///
 /// # Safety
 ///
 /// Those that are given have an equation with coefficients at hand.
 #[inline(always)]
-unsafe fn steps<C: Coefficients>(
-    x: &mut Elimination<'_, C>,
-    y: Option<&mut Elimination<'_, C>>,
-) {
+unsafe fn steps<C: Coefficients>(x: &mut Elimination<'_, C>, y: Option<&mut Elimination<'_, C>>) {
     // SAFETY: `new` has seen that all slots of an equation follow from where it starts. It has
     // its lowest bit at its slot, and reducing it moves it up by as many slots as it loses low bits,
     // so that it never goes beyond those. The item at hand is never the last one, which alone

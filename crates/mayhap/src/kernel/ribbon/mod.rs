@@ -23,12 +23,13 @@ pub(crate) use solve::back_substitute;
 use super::prefetch_at;
 use crate::hash::{Hash, fold};
 use crate::sizing::{Layout, Slots64, Slots128};
-use directory::Place;
+use directory::{Shard, Start};
 
-/// Lookups in flight while a batch waits for memory.
-const RING: usize = 32;
-/// Filters of fewer bytes stay in the cache, where a ring costs more than waiting does.
-const RING_BYTES: usize = 256 << 10;
+/// Lookups of a batch that are prepared together. While they wait for memory the ones before are
+/// answered: two short loops without a branch are half as long as one with all in it.
+const CHUNK: usize = 32;
+/// Filters of fewer bytes stay in the second-level cache, where there is nothing to ask for ahead.
+const CACHED_BYTES: usize = 256 << 10;
 /// Mixes a hash into its equation. Frozen: files depend on it.
 const MIX: u64 = 0x8ebc_6af0_9c88_c6e3;
 /// Seeds are spread by this, and layers apart. Frozen.
@@ -57,6 +58,12 @@ impl Seed {
         Seed((u64::from(seed) + 1).wrapping_mul(SPREAD))
     }
 
+    /// The hash under this seed: what its equation is made of.
+    #[inline(always)]
+    pub fn turn(self, hash: Hash) -> TurnedHash {
+        TurnedHash(hash.0 ^ self.0)
+    }
+
     /// A number that tells where a hash starts in layer `layer`, which is not the first.
     #[inline(always)]
     pub fn relayer(self, hash: Hash, layer: usize) -> u64 {
@@ -64,21 +71,25 @@ impl Seed {
     }
 }
 
+/// A hash under a shard's seed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TurnedHash(u64);
+
 /// A layout, and the equations over as many slots as it says.
 pub(crate) trait Equations: Layout {
     /// As many bits as slots.
     type Bits: Coefficients;
 
-    /// The equation of a hash under this seed.
-    fn equation(seed: Seed, hash: Hash) -> Equation<Self::Bits>;
+    /// The equation of a hash.
+    fn equation(hash: TurnedHash) -> Equation<Self::Bits>;
 }
 
 impl Equations for Slots64 {
     type Bits = u64;
 
     #[inline(always)]
-    fn equation(seed: Seed, hash: Hash) -> Equation {
-        let product = u128::from(hash.0 ^ seed.0) * u128::from(MIX);
+    fn equation(hash: TurnedHash) -> Equation {
+        let product = u128::from(hash.0) * u128::from(MIX);
         let (low, high) = (product as u64, (product >> 64) as u64);
         Equation { coefficients: (low ^ high) | 1, fingerprint: low >> 32 }
     }
@@ -88,9 +99,9 @@ impl Equations for Slots128 {
     type Bits = u128;
 
     #[inline(always)]
-    fn equation(seed: Seed, hash: Hash) -> Equation<u128> {
-        let Equation { coefficients, fingerprint } = Slots64::equation(seed, hash);
-        let upper = fold(hash.0 ^ seed.0, UPPER_MIX);
+    fn equation(hash: TurnedHash) -> Equation<u128> {
+        let Equation { coefficients, fingerprint } = Slots64::equation(hash);
+        let upper = fold(hash.0, UPPER_MIX);
         let coefficients = u128::from(coefficients) | u128::from(upper) << 64;
         Equation { coefficients, fingerprint }
     }
@@ -128,13 +139,15 @@ impl Isa {
         Isa::Scalar
     }
 
-    /// Whether bits can be counted per byte of 64: on all machines with AVX-512 but the first ones,
-    /// for which AVX2 is as good.
+    /// Whether bytes can be permuted and bits counted in vectors: on all machines with AVX-512 but
+    /// the first ones, for which AVX2 is as good.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     fn has_avx512() -> bool {
         super::has_avx512()
             && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vbmi")
             && is_x86_feature_detected!("avx512bitalg")
+            && is_x86_feature_detected!("avx512vpopcntdq")
     }
 }
 
@@ -168,7 +181,7 @@ impl Directory<Slots64> {
             // SAFETY: the field says that AVX2 was detected.
             Isa::Avx2 => unsafe { avx2::contains(self, body, hash) },
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            // SAFETY: the field says that AVX-512 with BW and BITALG was detected.
+            // SAFETY: the field says that AVX-512 and all that the callee asks was detected.
             Isa::Avx512 => unsafe { avx512::contains(self, body, hash) },
         }
     }
@@ -182,7 +195,7 @@ impl Directory<Slots64> {
             // SAFETY: the field says that AVX2 was detected.
             Isa::Avx2 => unsafe { avx2::contains_batch(self, body, hashes, answers) },
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            // SAFETY: the field says that AVX-512 with BW and BITALG was detected.
+            // SAFETY: the field says that AVX-512 and all that the callee asks was detected.
             Isa::Avx512 => unsafe { avx512::contains_batch(self, body, hashes, answers) },
         }
     }
@@ -200,29 +213,93 @@ impl<L: Equations> Directory<L> {
     #[inline(always)]
     fn one<S: Solve<L>>(&self, body: CheckedBytes<'_>, hash: Hash) -> bool {
         let (shard, place) = self.shard(hash);
-        match self.locate(body.0, shard, place, hash) {
-            Place::Settled(answer) => answer,
-            Place::At { at, columns } => {
-                let equation = L::equation(shard.seed, hash);
-                // SAFETY: `locate` gives places inside of the body only.
-                unsafe { S::solves(body, at, columns, equation) }
-            }
+        if let Some(answer) = shard.settled {
+            return answer;
+        }
+        let start = self.first_start(body.0, shard, place);
+        match start.bumped {
+            false => self.solve::<S>(body, start.at, start.columns, shard.seed.turn(hash)),
+            true => self.bumped::<S>(body, shard, hash),
         }
     }
 
-    /// Lookups with the kernel `S`: each asks for its blocks `RING` keys before it reads them.
+    /// The answer for a key that the first layer bumped.
+    #[inline(always)]
+    fn bumped<S: Solve<L>>(&self, body: CheckedBytes<'_>, shard: &Shard, hash: Hash) -> bool {
+        match self.later_start(body.0, shard, hash) {
+            Some(Start { at, columns, .. }) => {
+                self.solve::<S>(body, at, columns, shard.seed.turn(hash))
+            }
+            // What every layer bumps was in no list of keys.
+            None => false,
+        }
+    }
+
+    #[inline(always)]
+    fn solve<S: Solve<L>>(
+        &self,
+        body: CheckedBytes<'_>,
+        at: usize,
+        columns: usize,
+        hash: TurnedHash,
+    ) -> bool {
+        // SAFETY: starts are inside of the body only, and `S` is the kernel of this machine.
+        unsafe { S::solves(body, at, columns, L::equation(hash)) }
+    }
+
+    /// Lookups with the kernel `S`.
     #[inline(always)]
     fn many<S: Solve<L>>(&self, body: CheckedBytes<'_>, hashes: &[Hash], answers: &mut [bool]) {
-        if body.0.len() < RING_BYTES {
+        if !self.is_layered {
             for (hash, answer) in hashes.iter().zip(answers) {
                 *answer = self.one::<S>(body, *hash);
             }
-            return;
+        } else if body.0.len() < CACHED_BYTES {
+            self.in_chunks::<S, false>(body, hashes, answers);
+        } else {
+            self.in_chunks::<S, true>(body, hashes, answers);
         }
-        let start = |hash: Hash| {
-            let (shard, place) = self.shard(hash);
-            let place = self.locate(body.0, shard, place, hash);
-            if let Place::At { at, columns } = place {
+    }
+
+    /// Lookups where every shard has layers, chunk by chunk.
+    #[inline(always)]
+    fn in_chunks<S: Solve<L>, const AHEAD: bool>(
+        &self,
+        body: CheckedBytes<'_>,
+        hashes: &[Hash],
+        answers: &mut [bool],
+    ) {
+        let (mut chunk, mut next) = (Chunk::default(), Chunk::default());
+        let mut coming = hashes.chunks(CHUNK);
+        self.prepare::<AHEAD>(body, coming.next().unwrap_or_default(), &mut chunk);
+        for (hashes, answers) in hashes.chunks(CHUNK).zip(answers.chunks_mut(CHUNK)) {
+            self.prepare::<AHEAD>(body, coming.next().unwrap_or_default(), &mut next);
+            for (prepared, answer) in chunk.prepared.iter().take(hashes.len()).zip(&mut *answers) {
+                let Prepared { at, columns, hash } = *prepared;
+                *answer = self.solve::<S>(body, at, columns, hash);
+            }
+            for index in &chunk.bumped[..chunk.bumps.min(CHUNK)] {
+                let hash = hashes[usize::from(*index)];
+                let (shard, _) = self.shard(hash);
+                answers[usize::from(*index)] = self.bumped::<S>(body, shard, hash);
+            }
+            std::mem::swap(&mut chunk, &mut next);
+        }
+    }
+
+    /// Find where lookups start, and ask for their blocks.
+    #[inline(always)]
+    fn prepare<const AHEAD: bool>(
+        &self,
+        body: CheckedBytes<'_>,
+        hashes: &[Hash],
+        chunk: &mut Chunk,
+    ) {
+        let mut bumps = 0;
+        for (index, (hash, prepared)) in hashes.iter().zip(&mut chunk.prepared).enumerate() {
+            let (shard, place) = self.shard(*hash);
+            let Start { at, columns, bumped } = self.first_start(body.0, shard, place);
+            if AHEAD {
                 let first = body.0.as_ptr().wrapping_add(at);
                 let last = columns * L::WINDOW as usize - 1;
                 prefetch_at(first);
@@ -231,25 +308,28 @@ impl<L: Equations> Directory<L> {
                     (64..last).step_by(64).for_each(|next| prefetch_at(first.wrapping_add(next)));
                 }
             }
-            (place, shard.seed)
-        };
-        let mut ring = [(Place::Settled(false), Seed(0)); RING];
-        for (hash, place) in hashes.iter().zip(&mut ring) {
-            *place = start(*hash);
+            *prepared = Prepared { at, columns, hash: shard.seed.turn(*hash) };
+            // The next one overwrites it if it does not count.
+            chunk.bumped[bumps % CHUNK] = index as u8;
+            bumps += usize::from(bumped);
         }
-        for (i, (hash, answer)) in hashes.iter().zip(answers).enumerate() {
-            let (place, seed) = ring[i % RING];
-            *answer = match place {
-                Place::Settled(answer) => answer,
-                Place::At { at, columns } => {
-                    let equation = L::equation(seed, *hash);
-                    // SAFETY: `locate` gives places inside of the body only.
-                    unsafe { S::solves(body, at, columns, equation) }
-                }
-            };
-            if let Some(next) = hashes.get(i + RING) {
-                ring[i % RING] = start(*next);
-            }
-        }
+        chunk.bumps = bumps;
     }
+}
+
+/// A lookup that needs only its blocks.
+#[derive(Clone, Copy, Default)]
+struct Prepared {
+    at: usize,
+    columns: usize,
+    hash: TurnedHash,
+}
+
+/// Lookups that are prepared.
+#[derive(Default)]
+struct Chunk {
+    prepared: [Prepared; CHUNK],
+    /// Those that were bumped to a later layer; `bumps` of them count.
+    bumped: [u8; CHUNK],
+    bumps: usize,
 }

@@ -5,11 +5,7 @@ use crate::sizing::BLOCK_SLOTS;
 
 /// Solve the equations of one strip, from its last slot to its first, and write its blocks of
 /// `columns` bytes. `rows` are whole blocks, and `blocks` is as long as they need.
-pub(crate) fn back_substitute<C: Coefficients>(
-    rows: &[Row<C>],
-    columns: usize,
-    blocks: &mut [u8],
-) {
+pub(crate) fn back_substitute<C: Coefficients>(rows: &[Row<C>], columns: usize, blocks: &mut [u8]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if is_x86_feature_detected!("popcnt") && is_x86_feature_detected!("bmi2") {
         #[target_feature(enable = "popcnt,bmi2")]
