@@ -114,7 +114,7 @@ fn made_now() -> Vec<(&'static str, AnyFilter, Option<Secret>)> {
         files.push((name, filter.into(), None));
     }
     // Nothing asked for other keys, so no first layer, and a second one that bumps keys.
-    let half = Spec::new(1004, 0.5).unwrap().with_seed(42);
+    let half = Spec::new(21_004, 0.5).unwrap().with_seed(42);
     let integers = |range: std::ops::Range<u64>| range.map(|key| spec.scheme().hash(key));
     let included = hashes(&all).into_iter().chain(integers(10_000..30_000)).collect();
     let excluded = excluded().into_iter().chain(integers(30_000..60_000)).collect();
