@@ -1,4 +1,4 @@
-//! `cargo xtask soak [PART…]`: the long runs before a release, in parts that can be resumed, each for one goal.
+//! `cargo xtask soak [PART…]`: the long runs before a release, in parts that can be resumed, each for one goal; or single trials by their names.
 //!
 //! What a trial shows is recorded in docs/reliability/, with the last commit that changed the code, and is not run again for that
 //! commit: a soak that was interrupted continues where it was. `--again` runs it again. `page` only writes
@@ -32,13 +32,18 @@ pub fn run(args: &[String]) -> Result<ExitCode, Error> {
         return page::write().map(|()| ExitCode::SUCCESS).map_err(Error::Failed);
     }
     let parts: Vec<&str> = GOALS.iter().map(|goal| goal.part).collect();
-    if let Some(unknown) = wanted.iter().find(|name| !parts.contains(name)) {
+    let names: Vec<String> = GOALS.iter().flat_map(goals::Goal::names).collect();
+    let is_known = |name: &str| parts.contains(&name) || names.iter().any(|one| one == name);
+    if let Some(unknown) = wanted.iter().find(|name| !is_known(name)) {
         let known = parts.join(", ");
-        return Err(Error::Usage(format!("no part called {unknown}: there are {known}")));
+        return Err(Error::Usage(format!("no part or trial called {unknown}: there are {known}")));
     }
     let commit: Rc<str> = record::commit().map_err(Error::Failed)?.into();
-    let chosen = GOALS.iter().filter(|goal| wanted.is_empty() || wanted.contains(&goal.part));
-    let trials = chosen.flat_map(|goal| (goal.trials)());
+    let trials = GOALS.iter().flat_map(|goal| {
+        let whole = wanted.is_empty() || wanted.contains(&goal.part);
+        let trials = (goal.trials)().into_iter();
+        trials.filter(|trial| whole || wanted.contains(&trial.name.as_str())).collect::<Vec<_>>()
+    });
     let steps: Vec<Step> = trials.map(|trial| recorded(trial, commit.clone(), again)).collect();
     let code = steps::run(&steps);
     page::write().map_err(Error::Failed)?;
