@@ -94,6 +94,12 @@ impl Header {
         Header(self.0 & !(u128::from(clear) << (occupied_at(layout) + home as usize)))
     }
 
+    /// The same, this slot's end bit cleared where `clear` is 1.
+    #[inline(always)]
+    pub fn without_end(self, layout: LineLayout, slot: usize, clear: u64) -> Header {
+        Header(self.0 & !(u128::from(clear) << (ends_at(layout) + slot)))
+    }
+
     pub fn with_flag(self, flag: bool) -> Header {
         Header(self.0 & !(1 << FLAG_AT) | u128::from(flag) << FLAG_AT)
     }
