@@ -339,3 +339,29 @@ fn growing_in_steps_is_not_seen_from_outside() {
     }
     assert_eq!(keys.filters[&b"k"[..]].quotient().unwrap().keys(), 0);
 }
+
+/// RedisBloom moves the items of all its sub-filters in one command (its issue 517). Here no command moves more
+/// than a line: growing takes as many of them as there are lines, and `CF.COMPACT` and deletes move none.
+#[test]
+fn no_command_makes_the_others_wait() {
+    let mut keys = Memory::default();
+    keys.say("cf.reserve k 20000").unwrap();
+    let lines = keys.filters[&b"k"[..]].quotient().unwrap().shape().lines();
+    let (mut count, mut steps) = (0, 0);
+    loop {
+        keys.say(&format!("cf.add k {count}")).unwrap();
+        count += 1;
+        let quotient = keys.filters[&b"k"[..]].quotient().unwrap();
+        match quotient.is_growing() {
+            true => steps += 1,
+            false if steps > 0 => break,
+            false => continue,
+        }
+        let before = quotient.as_bytes().to_vec();
+        assert_eq!(keys.say("cf.compact k"), Ok(Reply::Ok));
+        let quotient = keys.filters[&b"k"[..]].quotient().unwrap();
+        assert!(quotient.is_growing() && quotient.as_bytes() == before);
+        assert_eq!(keys.say(&format!("cf.del k {}", count - 1)), Ok(Reply::Bool(true)));
+    }
+    assert!((lines - 12..=lines).contains(&steps), "{steps} steps for {lines} lines");
+}
