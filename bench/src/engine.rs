@@ -42,7 +42,6 @@ pub struct Findings {
     pub hashing: Hashing,
     pub threads: Vec<Threads>,
     pub duels: Vec<HeadToHead>,
-    pub quotient: crate::quotient::Findings,
     pub ribbon: crate::ribbon::Findings,
 }
 
@@ -76,7 +75,6 @@ pub fn run(options: Options, docs: &Path) -> std::io::Result<()> {
         hashing: hashing::measure(),
         threads: threads::measure(options.quick),
         duels: duels(options),
-        quotient: crate::quotient::measure(options.quick),
         ribbon: crate::ribbon::measure(options.quick),
     };
     report::write(&findings, docs)

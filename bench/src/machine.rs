@@ -20,7 +20,7 @@ pub fn facts() -> Vec<(&'static str, String)> {
     ]
 }
 
-fn vectors() -> &'static str {
+pub fn vectors() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     return if is_x86_feature_detected!("avx512f") {
         "AVX-512"

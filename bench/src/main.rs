@@ -77,6 +77,8 @@ enum What {
     Seen(seen::Options),
     /// What commands cost Redis and Valkey
     Module(module::Options),
+    /// What commands of `CF.*` cost Redis
+    Cuckoo(module::cuckoo::Options),
     /// Draw the README's two charts again from BENCHMARKS.md
     Readme,
     /// Write the files of URLs that `cli` reads
@@ -100,10 +102,7 @@ fn main() -> ExitCode {
     let page = |error: std::io::Error| format!("writing the page: {error}");
     let outcome = match what {
         What::Engine(options) => engine::run(options, &docs).map_err(page),
-        What::Quotient { quick } => {
-            quotient::run(quick);
-            Ok(())
-        }
+        What::Quotient { quick } => quotient::run(quick, &docs),
         What::Ribbon { quick } => {
             ribbon::run(quick);
             Ok(())
@@ -113,6 +112,7 @@ fn main() -> ExitCode {
         What::Cascade(options) => cascade::run(options, &docs),
         What::Seen(options) => seen::run(options, &docs),
         What::Module(options) => module::run(options, &docs),
+        What::Cuckoo(options) => module::cuckoo::run(options, &docs),
         What::Readme => {
             readme::write(&docs).map_err(|error| format!("drawing the charts: {error}"))
         }

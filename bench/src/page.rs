@@ -13,6 +13,8 @@ pub struct Part {
     title: &'static str,
 }
 
+/// Keys that are removed again.
+pub const QUOTIENT: Part = Part { name: "quotient", title: "Keys that are removed again" };
 /// The command beside other programs.
 pub const CLI: Part = Part { name: "cli", title: "The command" };
 /// Cascades.
@@ -21,10 +23,12 @@ pub const CASCADE: Part = Part { name: "cascade", title: "Two lists told apart" 
 pub const SEEN: Part = Part { name: "seen", title: "Seen lists" };
 /// Inside Redis and Valkey.
 pub const MODULE: Part = Part { name: "module", title: "Inside Redis and Valkey" };
+/// `CF.*` inside Redis and Valkey.
+pub const CUCKOO: Part = Part { name: "cuckoo", title: "`CF.*` inside Redis and Valkey" };
 /// Two billion keys.
 pub const SCALE: Part = Part { name: "scale", title: "Two billion URLs" };
 /// In the order of the page, after what `engine` writes.
-const PARTS: [Part; 5] = [CLI, CASCADE, SEEN, MODULE, SCALE];
+const PARTS: [Part; 7] = [QUOTIENT, CLI, CASCADE, SEEN, MODULE, CUCKOO, SCALE];
 
 impl Part {
     fn start(self) -> String {

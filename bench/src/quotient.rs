@@ -4,7 +4,7 @@
 use crate::candidate::Mode;
 use crate::comparison::{median, ratio};
 use crate::ours::{BATCH, yes};
-use crate::page::table;
+use crate::page::{self, table};
 use crate::splitmix::splitmix;
 use crate::targets::Target;
 use mayhap::sizing::QuotientShape;
@@ -12,6 +12,7 @@ use mayhap::{Blocked, Counting, Hash, Quotient, Spec};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::hash_map::DefaultHasher;
 use std::hint::black_box;
+use std::path::Path;
 
 /// 95% of 2²⁴ and of 2²⁰, where the powers of two that `qfilter` has are full too.
 const FAR: u64 = 15_900_000;
@@ -201,13 +202,13 @@ struct Row {
 }
 
 /// All filters at one size.
-pub struct Match {
+struct Match {
     keys: u64,
     rows: Vec<Row>,
 }
 
 /// The cost of growing a filter by one bit.
-pub struct Growth {
+struct Growth {
     keys: u64,
     nanoseconds: f64,
     lost: u64,
@@ -215,23 +216,28 @@ pub struct Growth {
 }
 
 /// All results.
-pub struct Findings {
+struct Findings {
     matches: Vec<Match>,
     growth: Growth,
 }
 
 /// Measure, at both sizes.
-pub fn measure(quick: bool) -> Findings {
+fn measure(quick: bool) -> Findings {
     let rounds = if quick { 31 } else { 101 };
     let matches = [NEAR, FAR].map(|keys| compare(keys, rounds)).into();
     Findings { matches, growth: growth(if quick { 1_000_000 } else { 10_000_000 }) }
 }
 
-/// Print the tables.
-pub fn run(quick: bool) {
+/// Measure, print, and write the section of the page unless it is a quick run.
+pub fn run(quick: bool, docs: &Path) -> Result<(), String> {
     let findings = measure(quick);
-    println!("{}", text(&findings));
-    println!("{}", crate::report::targets_table(targets(&findings)));
+    let text = text(&findings);
+    println!("{text}");
+    if quick {
+        return Ok(());
+    }
+    page::write_part(docs, page::QUOTIENT, &text)
+        .map_err(|error| format!("writing the page: {error}"))
 }
 
 fn key(i: u64) -> u64 {
@@ -377,7 +383,7 @@ impl Match {
 }
 
 /// The targets, and what was reached.
-pub fn targets(findings: &Findings) -> Vec<Target> {
+fn targets(findings: &Findings) -> Vec<Target> {
     let mut targets = Vec::new();
     for (fpr, bar) in [(0.01, 9.5), (0.001, 12.9), (0.0001, 16.4)] {
         let shape = QuotientShape::for_fpr(FAR, fpr);
@@ -432,9 +438,17 @@ pub fn targets(findings: &Findings) -> Vec<Target> {
     targets
 }
 
-/// The tables of all sizes.
-pub fn text(findings: &Findings) -> String {
-    let mut text = String::new();
+/// The section of the page.
+fn text(findings: &Findings) -> String {
+    let mut text = format!(
+        "## Keys that are removed again\n\n\
+        Written by `cargo xtask bench quotient`, on a processor with {}. Filters are full and take turns, \
+        {CHUNK} keys at a time; keys are\nlooked up, removed and inserted again. Times are of this thread, \
+        as other programs run beside it; ratios are medians of the ratios of\nsingle rounds. `qfilter` \
+        has sizes that are powers of two, which these are; `cuckoofilter` has one rate.\n\n{}\n",
+        crate::machine::vectors(),
+        crate::report::targets_table(targets(findings)),
+    );
     for Match { keys, rows } in &findings.matches {
         let head = [&["filter", "way", "bits per key", "rate"][..], &OPERATIONS].concat();
         let line = |row: &Row| {
@@ -453,7 +467,7 @@ pub fn text(findings: &Findings) -> String {
         };
         let rows: Vec<_> = rows.iter().map(line).collect();
         text += &format!(
-            "## Keys that are removed again: {} keys at 1%, full; ns per key\n\n{}\n",
+            "### {} keys at 1%, full; ns per key\n\n{}\n",
             crate::report::amount(*keys),
             table(&head, &rows)
         );

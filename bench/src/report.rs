@@ -68,7 +68,6 @@ fn text(findings: &Findings) -> String {
         );
     }
     _ = write!(text, "\n{}", crate::ribbon::text(&findings.ribbon));
-    _ = write!(text, "\n{}", crate::quotient::text(&findings.quotient));
     _ = write!(text, "\n## Rates\n\n{}\n![rates](bench/rate.svg)\n", rates_table(findings));
     let hashing = &findings.hashing;
     _ = write!(

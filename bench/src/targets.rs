@@ -58,7 +58,6 @@ pub fn all(findings: &Findings) -> Vec<Target> {
     targets.extend(memory());
     targets.extend(fuse(findings));
     targets.extend(crate::ribbon::targets(&findings.ribbon));
-    targets.extend(crate::quotient::targets(&findings.quotient));
     let extra = findings.hashing.difference;
     targets.push(Target {
         what: "hashing a 32-byte key, keyed against seeded".to_owned(),

@@ -4,7 +4,8 @@ use crate::Error;
 use crate::steps::{cargo, command_line};
 use std::process::ExitCode;
 
-const BENCHES: &[&str] = &["engine", "cli", "cascade", "seen", "module", "scale", "readme"];
+const BENCHES: &[&str] =
+    &["engine", "quotient", "cli", "cascade", "seen", "module", "cuckoo", "scale", "readme"];
 
 /// The other arguments are passed to the program.
 pub fn run(args: &[String]) -> Result<ExitCode, Error> {
@@ -16,8 +17,13 @@ pub fn run(args: &[String]) -> Result<ExitCode, Error> {
         return Err(Error::Usage(format!("no bench called {which}: there are {known}")));
     }
     // What is measured must be built before the program that measures it.
-    if let "cli" | "module" = which.as_str() {
-        let mut build = cargo(&format!("build --release -p mayhap-{which}"));
+    let built = match which.as_str() {
+        "cli" => Some("cli"),
+        "module" | "cuckoo" => Some("module"),
+        _ => None,
+    };
+    if let Some(built) = built {
+        let mut build = cargo(&format!("build --release -p mayhap-{built}"));
         if !build.status().is_ok_and(|status| status.success()) {
             return Err(Error::Failed(format!("{}: failed", command_line(&build))));
         }

@@ -47,11 +47,12 @@ impl Load {
         Ok(lines)
     }
 
-    /// Add the members 0 to `keys` to a filter or a set, with the command that takes many.
-    pub fn fill(&mut self, command: &str, key: &str, keys: u64) -> Result<(), String> {
+    /// Add the members 0 to `keys` to a filter or a set, with a command that takes many: these words
+    /// and the members.
+    pub fn fill(&mut self, command: &[&str], keys: u64) -> Result<(), String> {
         for from in (0..keys).step_by(FILL as usize) {
             let items: Vec<String> = (from..keys.min(from + FILL)).map(member).collect();
-            let mut words = vec![command, key];
+            let mut words = command.to_vec();
             words.extend(items.iter().map(String::as_str));
             checked(self.client.try_call(&words).map_err(say)?)?;
         }

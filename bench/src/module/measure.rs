@@ -11,7 +11,7 @@ const SET: u64 = 1000;
 const PIPELINES: [u64; 3] = [1, 16, 64];
 
 /// The competitor.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// Mayhap filters.
     Mayhap,
@@ -32,7 +32,7 @@ pub struct Quartiles {
 }
 
 impl Quartiles {
-    fn of(rounds: impl Iterator<Item = f64>) -> Option<Quartiles> {
+    pub fn of(rounds: impl Iterator<Item = f64>) -> Option<Quartiles> {
         let mut rounds: Vec<f64> = rounds.collect();
         rounds.sort_unstable_by(f64::total_cmp);
         let at = |share: usize| rounds.get(rounds.len() * share / 4).copied();
@@ -51,10 +51,16 @@ pub struct Cost {
 }
 
 /// The same of one round, in microseconds.
-struct Seen {
-    who: Who,
+pub struct Seen {
+    pub who: Who,
     ping: f64,
     micros: f64,
+}
+
+impl Seen {
+    pub fn over_ping(&self) -> f64 {
+        self.micros / self.ping
+    }
 }
 
 /// One work at one pipeline length.
@@ -111,7 +117,7 @@ impl Side {
 
     fn reserve(&mut self, key: &str, keys: u64, capacity: u64, extra: &str) -> Result<(), String> {
         self.load.say(&format!("BF.RESERVE {key} 0.01 {capacity} {extra}"))?;
-        self.load.fill("BF.MADD", key, keys)
+        self.load.fill(&["BF.MADD", key], keys)
     }
 }
 
@@ -132,7 +138,7 @@ const WORKS: [(&str, &str, &str, u64, bool); 6] = [
 ];
 
 /// The Mayhap module, built beside this program.
-fn our_module() -> Result<PathBuf, String> {
+pub fn our_module() -> Result<PathBuf, String> {
     let module = module();
     match module.exists() {
         true => Ok(module),
@@ -159,7 +165,7 @@ pub fn measure(make: Make, options: Options) -> Result<Findings, String> {
         }
         eprintln!("{make:?}: {key} filled");
     }
-    ours.load.fill("SADD", "set", SET)?;
+    ours.load.fill(&["SADD", "set"], SET)?;
 
     let mut rows = Vec::new();
     for (what, command, of_sets, items, far) in WORKS {
@@ -175,9 +181,9 @@ pub fn measure(make: Make, options: Options) -> Result<Findings, String> {
         for pipeline in PIPELINES {
             let mut seen = Vec::new();
             for _ in 0..options.rounds {
-                round(&mut ours.load, &here, options, pipeline, &mut seen)?;
+                round(&mut ours.load, &here, options.commands, pipeline, &mut seen)?;
                 if let Some(competitor) = &mut competitor {
-                    round(&mut competitor.load, &there, options, pipeline, &mut seen)?;
+                    round(&mut competitor.load, &there, options.commands, pipeline, &mut seen)?;
                 }
             }
             let costs = [Who::Mayhap, Who::Compat, Who::RedisBloom, Who::Set];
@@ -199,17 +205,17 @@ pub fn measure(make: Make, options: Options) -> Result<Findings, String> {
 }
 
 /// One round on one server: each work between two `PING`s.
-fn round(
+pub fn round(
     load: &mut Load,
     works: &[(Who, Work)],
-    options: Options,
+    commands: u64,
     pipeline: u64,
     seen: &mut Vec<Seen>,
 ) -> Result<(), String> {
-    let some = options.commands / if pipeline == 1 { 4 } else { 1 };
+    let some = commands / if pipeline == 1 { 4 } else { 1 };
     let mut before = load.cost(&Work::PING, some, pipeline)?;
     for (who, work) in works {
-        let fewer = if work.items > 1 { options.commands / 4 } else { some };
+        let fewer = if work.items > 1 { commands / 4 } else { some };
         let micros = load.cost(work, fewer, pipeline)?;
         let after = load.cost(&Work::PING, some, pipeline)?;
         seen.push(Seen { who: *who, ping: (before + after) / 2.0, micros });
@@ -219,9 +225,9 @@ fn round(
 }
 
 /// The rounds of one competitor, summarised.
-fn together(who: Who, seen: &[Seen]) -> Option<Cost> {
+pub fn together(who: Who, seen: &[Seen]) -> Option<Cost> {
     let his = || seen.iter().filter(|seen| seen.who == who);
-    let ratio = Quartiles::of(his().map(|seen| seen.micros / seen.ping))?;
+    let ratio = Quartiles::of(his().map(Seen::over_ping))?;
     Some(Cost {
         who,
         ratio,

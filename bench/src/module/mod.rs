@@ -4,6 +4,7 @@
 //! does not count. A machine drifts, so `PING` is measured before and after everything else, and
 //! every ratio is the median of the ratios of single rounds.
 
+pub mod cuckoo;
 mod load;
 mod measure;
 mod report;

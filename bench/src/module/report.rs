@@ -70,7 +70,7 @@ fn line(row: &Row) -> Vec<String> {
     ]
 }
 
-fn shown(Quartiles { median, quarter, three_quarters }: Quartiles) -> String {
+pub fn shown(Quartiles { median, quarter, three_quarters }: Quartiles) -> String {
     format!("{median:.2} ({quarter:.2}–{three_quarters:.2})")
 }
 
