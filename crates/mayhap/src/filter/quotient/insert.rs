@@ -156,9 +156,8 @@ impl<const BITS: u32> Task for InsertAnywhere<'_, BITS> {
         }
         let mut gone = ended.map_or(0, |place| u64::from(place.line == at.line) << place.slot);
         let (mut slot, mut carry) = (at.slot, Element { remainder: target.remainder, is_last });
-        for number in at.line..=last {
-            let out = Element::of(&lines[number], layout, layout.slots - 1);
-            let line = &mut lines[number];
+        for (number, line) in (at.line..).zip(&mut lines[at.line..=last]) {
+            let out = Element::of(line, layout, layout.slots - 1);
             let header = Header::of(line);
             let ends = header.ends(layout) & !gone;
             let moved = ends + (ends & (!0 << slot));
