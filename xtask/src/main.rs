@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(usage(&["tset"]), "there is no chore called tset");
         assert_eq!(usage(&["test", "fast"]), "test takes --live or nothing, got fast");
         assert!(usage(&["soak", "5"]).starts_with("no part or trial called 5: there are damage, "));
-        assert!(usage(&["bench"]).starts_with("bench what? engine, cli, "));
+        assert!(usage(&["bench"]).starts_with("bench what? engine, "));
         assert!(usage(&["bench", "cil"]).starts_with("no bench called cil: there are engine, "));
     }
 
