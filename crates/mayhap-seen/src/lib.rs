@@ -35,6 +35,8 @@ mod error;
 mod go_list;
 mod golomb;
 mod list;
+#[cfg(all(feature = "embedded", feature = "redis"))]
+mod open;
 mod operation;
 mod policy;
 mod record;
@@ -51,6 +53,8 @@ pub use error::SeenError;
 #[cfg(feature = "redis")]
 pub use go_list::GoList;
 pub use list::{Explanation, List, Operation};
+#[cfg(all(feature = "embedded", feature = "redis"))]
+pub use open::{OpenOptions, is_address, open};
 pub use operation::hash_ids;
 pub use policy::{MAX_IDS, MAX_SLICES, Policy, PolicyError, PolicyFields, Seconds, seconds};
 pub use record::{RecordError, decode, encode, entry};

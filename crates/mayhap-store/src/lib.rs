@@ -8,6 +8,8 @@
 //! * [`replace`]: writes files. A file is replaced atomically, by one writer at a time.
 //! * [`map`]: files mapped into memory (zero-copy), without reading them first.
 //! * [`budget`]: how much memory a filter may take.
+//! * [`dedup`]: what came by already, for hosts that hand over keys one by one.
+//! * [`quantity`]: sizes as people write them.
 //! * [`exact`]: an exact set of 128-bit hashes, without false positives.
 //! * [`identity`]: whether two paths are the same file.
 //!
@@ -34,6 +36,7 @@
 
 pub mod budget;
 pub mod clock;
+pub mod dedup;
 pub mod exact;
 mod filter;
 pub mod identity;
@@ -41,6 +44,7 @@ pub mod key_rules;
 pub mod keys;
 mod magic;
 pub mod map;
+pub mod quantity;
 pub mod replace;
 pub mod secret_file;
 #[cfg(feature = "text")]
@@ -48,8 +52,9 @@ pub mod text;
 
 pub use filter::{
     BatchAnswers, BitStats, BuildError, BuildSpec, Built, CascadeInfo, CascadeLayer, ChangeError,
-    DEFAULT_FPR, Each, Edit, Filled, Filter, HostError, Info, KeySource, Lookup, Measured, Merge,
-    NativeInfo, Needs, OpenError, OpenOptions, Overfull, Prepared, Query, QuotientInfo, RandomKeys,
-    Removed, Slice, Tally, Target, Verify, WindowInfo, check_growth,
+    DEFAULT_FPR, Each, EachBatch, Edit, Filled, Filter, Gathered, HostError, Info, KeySource,
+    Lookup, Measured, Merge, NativeInfo, Needs, OpenError, OpenOptions, Overfull, Prepared, Query,
+    QuotientInfo, RandomKeys, Removed, Sizes, Slice, Tally, Target, TypedBatch, TypedKeys,
+    TypedSource, ValueError, ValueRules, Verify, WindowInfo, check_growth,
 };
 pub use key_rules::{KeyRequest, KeyRules};

@@ -1,26 +1,7 @@
 //! How large: `64MiB`, `500MB`, `1.5G`.
 
-use super::{split_unit, whole};
-
 pub use mayhap_store::budget::human_bytes as bytes;
-
-/// Read a number of bytes. `MB` and `M` are powers of 1000, `MiB` of 1024.
-pub fn size(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is no size: write 64MiB, 500MB or 2GB");
-    let (number, unit) = split_unit(text).ok_or_else(wrong)?;
-    let unit = unit.to_ascii_lowercase();
-    let (letter, base) = match unit.as_str() {
-        "" | "b" => ("", 1000.0),
-        unit => match unit.strip_suffix("ib") {
-            Some(letter) if !letter.is_empty() => (letter, 1024.0),
-            _ => (unit.strip_suffix('b').unwrap_or(unit), 1000.0),
-        },
-    };
-    let power = ["", "k", "m", "g", "t", "p"].iter().position(|known| *known == letter);
-    let power = power.ok_or_else(wrong)?;
-    // Half a byte of 1.3 MiB is nobody's concern.
-    whole((number * f64::powi(base, power as i32)).floor()).ok_or_else(wrong)
-}
+pub use mayhap_store::quantity::bytes as size;
 
 /// Bytes as a flag takes them, to the last one: `500MB`, `64MiB`, `1234B`.
 pub fn size_flag(bytes: u64) -> String {

@@ -166,6 +166,7 @@ impl Build {
             scheme: self.scheme()?,
             metadata,
             budget: self.max_memory.budget(),
+            pass_keys: None,
         };
         let reading = reading(inputs, &rules, globals);
         stop_on_signal(reading.progress());

@@ -35,6 +35,9 @@ pub struct BuildSpec {
     pub metadata: Metadata,
     /// The memory it may take.
     pub budget: Budget,
+    /// At most about so many hashes are held at a time while a static kind is built from keys that can be
+    /// read again, as far as memory allows; fewer take more passes.
+    pub pass_keys: Option<u64>,
 }
 
 /// Which kind, or whose.
@@ -118,7 +121,7 @@ impl Filter {
                 filled: Filled { tally, non_integers: 0 },
             }),
             Err(CascadeError::InBoth { keys, first, .. }) => {
-                Err(in_both(keys, &first, &include, &exclude, scheme)?)
+                Err(in_both(keys, &first, &include, &exclude, scheme))
             }
             Err(CascadeError::Spec(error)) => Err(error.into()),
             Err(error) => Err(BuildError::Cascade(error)),
@@ -173,6 +176,19 @@ impl BuildSpec {
             _ => Err(BuildError::Uncountable { name: kind.kind().name() }),
         }
     }
+}
+
+/// One of Mayhap's own kinds with nothing in, for a capacity that is given.
+pub(super) fn create(spec: &BuildSpec) -> Result<AnyFilter, BuildError> {
+    let none: [&[u8]; 0] = [];
+    let known = spec.capacity.or(spec.memory).is_some();
+    let unknown = matches!(spec.target, Target::Auto) && !known;
+    let kind = if unknown { Target::Native(Kind::Scalable.into()) } else { spec.target.clone() };
+    let capacity = spec.capacity.or((!known).then_some(FIRST_KEYS));
+    let spec = BuildSpec { target: kind, capacity, ..spec.clone() };
+    let sized = spec.sized(&super::Slice(&none))?;
+    sized.check_memory(spec.budget)?;
+    Ok(sized.create(spec.scheme)?)
 }
 
 /// Whether its size follows from keys and rate: not that of a bitmap, which depends on its ids, nor
@@ -267,6 +283,7 @@ fn build_static(
     let least = beside.saturating_add(capacity.min(MIN_SHARD_HASHES) * 8);
     check_memory(budget, least, capacity)?;
     let room = budget.bytes().saturating_sub(beside) / 8;
+    let room = room.min(spec.pass_keys.unwrap_or(u64::MAX));
     let max_hashes = room.clamp(MIN_SHARD_HASHES, capacity.max(MIN_SHARD_HASHES));
     let mut read: Result<Tally, HostError> = Ok(Tally::default());
     let max_hashes = usize::try_from(max_hashes).unwrap_or(usize::MAX);
@@ -367,19 +384,21 @@ fn in_both(
     include: &List<'_>,
     exclude: &List<'_>,
     scheme: Native,
-) -> Result<BuildError, HostError> {
-    let these = include.keys_of(first, scheme)?;
-    let those: HashMap<Hash, Vec<u8>> = exclude.keys_of(first, scheme)?.into_iter().collect();
+) -> BuildError {
+    // A list that cannot be read again, or gives hashes only, has no names: what is wrong is told without.
+    let these = include.keys_of(first, scheme).unwrap_or_default();
+    let those = exclude.keys_of(first, scheme).unwrap_or_default();
+    let those: HashMap<Hash, Vec<u8>> = those.into_iter().collect();
     for (hash, this) in &these {
         if let Some(that) = those.get(hash).filter(|that| *that != this) {
-            return Ok(BuildError::Collision { this: this.clone(), that: that.clone() });
+            return BuildError::Collision { this: this.clone(), that: that.clone() };
         }
     }
     let named = match these.is_empty() {
         false => these.into_iter().take(NAMED).map(|(_, key)| key).collect(),
         true => those.into_values().take(NAMED).collect(), // the list was a stream
     };
-    Ok(BuildError::InBoth { keys, named })
+    BuildError::InBoth { keys, named }
 }
 
 /// Why a filter cannot be built.

@@ -1,6 +1,6 @@
 //! Why a filter cannot be changed.
 
-use super::HostError;
+use super::{HostError, OpenError};
 use crate::budget::OverBudget;
 use crate::map::MapError;
 use mayhap::format::{FormatError, MetadataError};
@@ -58,6 +58,12 @@ pub enum ChangeError {
         /// What it is.
         name: &'static str,
     },
+    /// A key that a set of integers cannot hold.
+    #[error("a bitmap holds integers only")]
+    NotAnInteger,
+    /// Its bytes, written to be copied, could not be read again.
+    #[error("{0}")]
+    Reopened(#[source] Box<OpenError>),
     /// Something else that the kind cannot do.
     #[error("{0}")]
     Unsupported(#[from] Unsupported),

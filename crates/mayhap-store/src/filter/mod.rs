@@ -8,26 +8,32 @@ mod build;
 mod edit;
 mod error;
 mod fill;
+mod gathered;
 mod info;
 mod measure;
+mod memory;
 mod merge;
 mod open;
 mod query;
 mod source;
+mod typed;
 
 pub use build::{BuildError, BuildSpec, Built, DEFAULT_FPR, Target};
 pub use edit::Edit;
 pub use error::ChangeError;
 pub use fill::{Filled, Removed, check_growth};
+pub use gathered::Gathered;
 pub use info::{
     BitStats, CascadeInfo, CascadeLayer, Info, NativeInfo, Overfull, QuotientInfo, WindowInfo,
 };
 pub use measure::{Measured, RandomKeys};
+pub use memory::Sizes;
 pub use merge::Merge;
 pub use open::{OpenError, OpenOptions, Verify};
 pub use query::{BatchAnswers, Lookup, Needs, Prepared, Query};
 pub(crate) use source::integer;
 pub use source::{Each, HostError, KeySource, Slice, Tally};
+pub use typed::{EachBatch, TypedBatch, TypedKeys, TypedSource, ValueError, ValueRules};
 
 use crate::budget::Budget;
 use crate::key_rules::{KeyRequest, KeyRules, KeyRulesError, Stored, key_type_of, normalizer_of};
@@ -244,12 +250,17 @@ impl Filter {
 
     /// Write its file.
     pub fn write_to(&self, to: &mut dyn Write) -> io::Result<()> {
+        self.write_with(to, &self.metadata)
+    }
+
+    /// Write its file, with other metadata.
+    pub(crate) fn write_with(&self, to: &mut dyn Write, metadata: &Metadata) -> io::Result<()> {
         match &self.body {
-            Body::Mapped(filter) => filter.write_to(to, &self.metadata),
-            Body::Owned(filter) => filter.write_to(to, &self.metadata),
+            Body::Mapped(filter) => filter.write_to(to, metadata),
+            Body::Owned(filter) => filter.write_to(to, metadata),
             Body::Foreign(filter) if self.written_as == Format::Mayhap => {
                 let key_type = self.key_type.unwrap_or_default();
-                wrap::write(filter.as_ref(), key_type, &self.metadata, to).map_err(io_error)
+                wrap::write(filter.as_ref(), key_type, metadata, to).map_err(io_error)
             }
             Body::Foreign(filter) => filter.write_as(self.written_as, to).map_err(io_error),
         }

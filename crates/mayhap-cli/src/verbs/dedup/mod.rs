@@ -26,6 +26,7 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use mayhap::AnyFilter;
 use mayhap::window::Moment;
+use mayhap_store::dedup::DEFAULT_FPR;
 use mayhap_store::text::{ExtractRules, Input, KeyReader, KeysError, ProgressAndCancel};
 use mayhap_store::{Filter, Lookup, OpenError, Query};
 use output::{InPlace, Output};
@@ -36,9 +37,6 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// The chance to take a new line for a repeat, unless said otherwise.
-const DEFAULT_FPR: f64 = 1e-6;
 
 const MANUAL: &str = "\
 EXAMPLES:

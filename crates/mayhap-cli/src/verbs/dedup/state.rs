@@ -9,6 +9,7 @@ use anyhow::Context;
 use mayhap::AnyFilter;
 use mayhap::format::{FormatError, Metadata};
 use mayhap_store::budget::Budget;
+use mayhap_store::dedup::KEYS_FROM;
 use mayhap_store::exact::{ExactError, ExactSet};
 use mayhap_store::replace::{Lock, LockError, Overwrite, ReplaceError};
 use mayhap_store::text::ExtractRules;
@@ -17,9 +18,6 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// The name under which a state notes what of a line its keys are.
-const KEYS_FROM: &str = "mayhap.keys-from";
 
 /// The file of a state, locked for as long as this value.
 pub struct State {

@@ -4,9 +4,7 @@ use crate::exit::error_with_hint;
 use crate::print;
 use crate::wait::Wait;
 use clap::Args;
-use mayhap_seen::embedded::{self, Embedded};
-use mayhap_seen::redis::{self, Redis};
-use mayhap_seen::{Backend, PolicyFields, Seen};
+use mayhap_seen::{Backend, OpenOptions, PolicyFields, Seen, is_address, redis};
 use std::path::Path;
 use std::time::Duration;
 
@@ -62,12 +60,8 @@ pub struct StoreArgs {
 impl StoreArgs {
     pub fn open(&self, access: Access) -> anyhow::Result<Lists> {
         let policy = self.policy.unwrap_or_default();
-        let backend: Box<dyn Backend> = if self.is_server() {
-            let options = redis::Options::parse(&self.store)?.with_policy_fields(policy);
-            let wait = redis::Wait { replicas: self.wait_replicas, within: REPLICAS_WITHIN };
-            Box::new(Redis::open_with(options.with_wait(wait))?)
-        } else {
-            let path = Path::new(&self.store);
+        let path = Path::new(&self.store);
+        if !self.is_server() {
             if self.wait_replicas > 0 {
                 return Err(error_with_hint(
                     format!("{}: a file has no replicas", path.display()),
@@ -80,15 +74,13 @@ impl StoreArgs {
                     "`mayhap seen mark` makes one; is the name right?",
                 ));
             }
-            let mut options = embedded::Options::default()
-                .with_policy_fields(policy)
-                .with_patience(self.wait.patience().unwrap_or(DEFAULT_WAIT));
-            if access == Access::Read {
-                options = options.read_only();
-            }
-            Box::new(Embedded::open_with(path, options)?)
-        };
-        let seen = Seen::new(backend).with_fail_open(self.fail_open);
+        }
+        let options = OpenOptions::default()
+            .with_policy_fields(policy)
+            .with_patience(self.wait.patience().unwrap_or(DEFAULT_WAIT))
+            .with_read_only(access == Access::Read)
+            .with_wait(redis::Wait { replicas: self.wait_replicas, within: REPLICAS_WITHIN });
+        let seen = mayhap_seen::open(path, &options)?.with_fail_open(self.fail_open);
         Ok(seen.when_failing_open(|error| {
             let so = "so nothing counts as seen, and no mark is kept (--fail-open)";
             print::warning(&format!("{error}; {so}"), None);
@@ -99,12 +91,4 @@ impl StoreArgs {
     pub fn is_server(&self) -> bool {
         is_address(&self.store)
     }
-}
-
-/// Whether it is meant as one: what is written like one and is none is no file's name either, and
-/// may have a password in it.
-fn is_address(store: &str) -> bool {
-    let schemes = ["redis", "rediss", "valkey", "valkeys", "redis+cluster", "rediss+cluster"];
-    let scheme = store.split_once(':').map(|(scheme, _)| scheme);
-    store.contains("://") || scheme.is_some_and(|scheme| schemes.contains(&scheme))
 }
