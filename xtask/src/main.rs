@@ -5,12 +5,14 @@ mod bench;
 mod cross;
 mod dist;
 mod live;
+mod python;
 mod sample;
 mod smoke;
 mod soak;
 mod steps;
 mod test;
 mod tools;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -41,6 +43,16 @@ const VERBS: &[Verb] = &[
         name: "dist",
         about: "packages for Debian and an archive, in target/dist, installed and tried",
         run: dist::run,
+    },
+    Verb {
+        name: "python",
+        about: "the tests of the Python package, in an environment made for them",
+        run: python::run,
+    },
+    Verb {
+        name: "wheel",
+        about: "the wheel and the sdist of the Python package, in target/dist, installed and tried",
+        run: wheel::run,
     },
     Verb {
         name: "cross",

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything a change must pass before it is merged.
 
 use crate::steps::{self, Step, StepResult, cargo, read, succeeds, works};
-use crate::{Error, live, smoke, tools};
+use crate::{Error, live, python, smoke, tools};
 use std::cell::RefCell;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -48,6 +48,7 @@ pub fn run(args: &[String]) -> Result<ExitCode, Error> {
         Step::new("the engine's public surface is the listed one", crate::api::check),
         Step::new("servers to test with", servers),
         Step::new("calls that fail on demand", strace),
+        Step::new("Python to test with", python::environment),
         Step::command("tests", || cargo(&format!("test --workspace {PACKAGED}"))),
         Step::new("the engine on each kernel of this machine", kernels),
         Step::new("the engine compiled for newer machines", newer_machines),
