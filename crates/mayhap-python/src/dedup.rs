@@ -40,16 +40,16 @@ impl Dedup {
     fn with<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut dedup::Dedup) -> Result<T, DedupError> + Send,
+        work: impl FnOnce(&mut dedup::Dedup) -> PyResult<T> + Send,
     ) -> PyResult<T> {
         let closed = || PyValueError::new_err("closed");
         // Nobody holds it for long, but for whoever saves.
         if let Ok(mut held) = self.inner.try_lock() {
-            return work(held.as_mut().ok_or_else(closed)?).map_err(error);
+            return work(held.as_mut().ok_or_else(closed)?);
         }
         py.detach(|| {
             let mut held = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-            work(held.as_mut().ok_or_else(closed)?).map_err(error)
+            work(held.as_mut().ok_or_else(closed)?)
         })
     }
 }
@@ -72,17 +72,17 @@ impl Dedup {
         }
         let spec = DedupSpec { exact, fpr, capacity, window };
         let made = py.detach(|| match &state {
-            Some(path) => dedup::Dedup::open(path, spec, budget()),
-            None => dedup::Dedup::new(spec, budget()),
+            Some(path) => dedup::Dedup::open(path, spec, budget()).map_err(error),
+            None => dedup::Dedup::new(spec, budget()).map_err(error),
         });
-        Ok(Dedup { inner: Mutex::new(Some(made.map_err(error)?)) })
+        Ok(Dedup { inner: Mutex::new(Some(made?)) })
     }
 
     /// Whether the key is new; it is remembered.
     fn add(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let py = key.py();
         with_key(key, &ValueRules::default(), true, |bytes| {
-            self.with(py, |seen| seen.insert(bytes))
+            self.with(py, |seen| seen.insert(bytes).map_err(error))
         })
     }
 

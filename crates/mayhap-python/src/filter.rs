@@ -44,6 +44,9 @@ pub struct Filter {
     direct: bool,
 }
 
+/// What a pickle calls, and with what: the bytes of a file, and a secret.
+type Restored<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>));
+
 impl Filter {
     pub fn new(inner: mayhap_store::Filter, rules: ValueRules) -> Filter {
         Filter { inner: RwLock::new(inner), rules, direct: rules.are_direct() }
@@ -353,11 +356,9 @@ impl Filter {
     }
 
     /// Pickles hold the bytes of its file, and the secret of a keyed filter.
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Filter>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Filter>) -> PyResult<Restored<'py>> {
         let (py, this) = (slf.py(), slf.get());
-        let secret = this.read(py, |filter| filter.secret().map(|secret| secret.to_bytes()));
+        let secret = this.read(py, |filter| filter.secret().map(mayhap::Secret::to_bytes));
         let secret = secret.map(|secret| PyBytes::new(py, &secret));
         let restore = py.import("pymayhap")?.getattr("_restore")?;
         Ok((restore, (this.__bytes__(py)?, secret)))
@@ -408,7 +409,7 @@ impl Filter {
     /// The secret of a keyed filter, else None.
     #[getter]
     fn secret<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
-        let secret = self.read(py, |filter| filter.secret().map(|secret| secret.to_bytes()));
+        let secret = self.read(py, |filter| filter.secret().map(mayhap::Secret::to_bytes));
         secret.map(|secret| PyBytes::new(py, &secret))
     }
 

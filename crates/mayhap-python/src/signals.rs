@@ -24,6 +24,6 @@ impl Signals {
             return Ok(());
         }
         self.last = Instant::now();
-        Python::attach(|py| py.check_signals()).map_err(HostError::new)
+        Python::attach(Python::check_signals).map_err(HostError::new)
     }
 }
