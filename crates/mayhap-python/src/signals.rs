@@ -19,11 +19,15 @@ impl Signals {
     }
 
     /// Fails if a signal's handler has raised an exception. Cheap: looks at the clock.
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method is of one lifetime, and all are wanted"
+    )]
     pub fn check(&mut self) -> Result<(), HostError> {
         if self.last.elapsed() < EVERY {
             return Ok(());
         }
         self.last = Instant::now();
-        Python::attach(Python::check_signals).map_err(HostError::new)
+        Python::attach(|py| py.check_signals()).map_err(HostError::new)
     }
 }
