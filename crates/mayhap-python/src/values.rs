@@ -246,7 +246,7 @@ fn take(chunk: &mut Vec<Bound<'_, PyAny>>, gathered: &mut Gathered) -> PyResult<
             }
         }
         if !numbers.is_empty() {
-            gathered.integers(&numbers).map_err(|error| errors::no_key(&error))?;
+            gathered.push_integers(&numbers).map_err(|error| errors::no_key(&error))?;
             rest = &rest[numbers.len()..];
             continue;
         }

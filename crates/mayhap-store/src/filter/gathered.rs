@@ -19,7 +19,7 @@ use std::ops::ControlFlow;
 /// let mut filter = Filter::create(&BuildSpec { capacity: Some(100), ..BuildSpec::default() })?;
 /// let mut keys = Gathered::of(&filter, filter.value_rules(&Default::default())?);
 /// keys.push(TypedBatch::Bytes(&[b"ada", b"eve"]))?;
-/// keys.integers(&[7, -7, u64::MAX.into()])?;
+/// keys.push_integers(&[7, -7, u64::MAX.into()])?;
 /// filter.fill(&keys, Default::default())?;
 /// assert_eq!(filter.info(0).keys, Some(5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -105,7 +105,7 @@ impl Gathered {
     }
 
     /// Take in integers from -2^63 to 2^64 - 1; others are no keys.
-    pub fn integers(&mut self, numbers: &[i128]) -> Result<(), ValueError> {
+    pub fn push_integers(&mut self, numbers: &[i128]) -> Result<(), ValueError> {
         let range = i128::from(i64::MIN)..=i128::from(u64::MAX);
         if !self.rules.are_direct() || numbers.iter().any(|number| !range.contains(number)) {
             return self.encoded(numbers.iter().map(|number| KeyValue::Integer(*number)));
@@ -211,17 +211,17 @@ mod tests {
             let asked = KeyRequest { key_type: Some(key_type), ..KeyRequest::default() };
             let rules = ValueRules::new(KeyRules::new(&asked)?);
             for mut keys in [Gathered::hashed(spec.scheme, rules), Gathered::bytes(rules)] {
-                keys.integers(&[-1, 7])?;
+                keys.push_integers(&[-1, 7])?;
                 keys.push(TypedBatch::Unsigned(&[8]))?;
                 keys.push(TypedBatch::Signed(&[-9]))?;
-                let outside = keys.integers(&[1 << 64]).unwrap_err();
+                let outside = keys.push_integers(&[1 << 64]).unwrap_err();
                 assert!(matches!(outside, ValueError::Integer { .. }));
                 assert_eq!(keys.keys(), 4);
                 let mut filter = Filter::create(&spec)?;
                 filter.fill(&keys, Default::default())?;
                 let found = |key: i64| filter.contains_key(&key.to_le_bytes());
                 assert!([-1, 7, 8, -9].into_iter().all(found));
-                assert_eq!(found(9), false);
+                assert!(!found(9));
             }
         }
         Ok(())

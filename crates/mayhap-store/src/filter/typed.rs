@@ -42,7 +42,7 @@ pub trait TypedKeys: Sync {
 /// Takes a batch of values; a break ends the pass.
 pub type EachBatch<'a> = dyn FnMut(TypedBatch<'_>) -> ControlFlow<()> + Send + 'a;
 
-impl<K: AsRef<[u8]> + Sync> TypedKeys for [K] {
+impl<K: AsRef<[u8]> + Sync> TypedKeys for &[K] {
     fn count(&self) -> Option<u64> {
         Some(self.len() as u64)
     }
@@ -349,7 +349,7 @@ mod tests {
         let built = Filter::build(&BuildSpec::default(), &Slice(&["ada", "eve"]))?;
         let list = [&b"ada"[..], b"bob"];
         let mut answers = Vec::new();
-        built.filter.contains_source(&direct.source(&list[..])?, &mut answers)?;
+        built.filter.contains_source(&direct.source(&list.as_slice())?, &mut answers)?;
         assert_eq!(answers, [true, false]);
         Ok(())
     }
