@@ -1,17 +1,16 @@
-//! *Have I seen this before?* "No", for certain, or "mayhap".
+//! Bloom filters and their family: sets that answer "have I seen this before?" with *no* or *maybe*.
 //!
-//! Mayhap is Bloom filters and their family: sets that answer in one cache miss, cost about ten
-//! bits a key however long the keys are, never forget a key, and take a stranger for a member at
-//! exactly the rate you asked for.
+//! A lookup costs one cache miss, a key about ten bits however long it is. A key that was inserted is
+//! always found; an absent key is reported as present (a false positive) at the rate you ask for.
 //!
-//! # Five minutes
+//! # Quick start
 //!
-//! Say how many keys will come and how often a stranger may pass; insert and ask:
+//! A filter is made for a number of keys and a false-positive rate:
 //!
 //! ```
-//! use mayhap::{Blocked, Spec};
+//! use mayhap::Blocked;
 //!
-//! let mut seen = Blocked::new(Spec::new(1_000_000, 0.01)?)?;
+//! let mut seen = Blocked::with_rate(1_000_000, 0.01)?;
 //! for url in ["https://a.example/", "https://b.example/", "https://a.example/"] {
 //!     if seen.insert(url) {
 //!         println!("fetch {url}"); // certainly new: both, once
@@ -21,12 +20,12 @@
 //! assert!(!seen.contains("https://c.example/"));
 //! assert!(seen.insert(42u64)); // integers and bytes are keys too
 //! assert_eq!((seen.keys(), seen.spec().fpr()), (3, 0.01));
-//! assert!(seen.fpr_now() < 1e-12); // nearly empty: strangers never pass yet
+//! assert!(seen.fpr_now() < 1e-9); // the rate so far: nearly empty, hardly a false positive
 //! # Ok::<(), mayhap::SpecError>(())
 //! ```
 //!
-//! Many at once, at the speed of memory: the filter hashes the keys, then takes or answers the whole
-//! batch. Hashes are good for filters of the same seed or secret, and for no others.
+//! Batches run at the speed of memory: hash the keys, then insert or look up all of them. Hashes are
+//! valid for filters with the same seed or secret, and for no others.
 //!
 //! ```
 //! # use mayhap::{Blocked, Spec};
@@ -40,17 +39,17 @@
 //! # Ok::<(), mayhap::SpecError>(())
 //! ```
 //!
-//! Callers who choose their keys could choose bad ones. A [`Secret`] takes the choice from them:
+//! Whoever can choose keys can choose ones that collide. A [`Secret`] prevents that:
 //!
 //! ```
 //! # use mayhap::{Blocked, Secret, Spec};
-//! let secret = Secret::from_bytes(*b"16 random bytes!"); // from the system, not from a page
+//! let secret = Secret::from_bytes(*b"16 random bytes!"); // from the system's random source
 //! let safe = Blocked::new(Spec::new(1_000, 0.01)?.with_secret(secret))?;
 //! assert!(safe.scheme().is_keyed());
 //! # Ok::<(), mayhap::SpecError>(())
 //! ```
 //!
-//! Saved, loaded, or opened where it is, a mapped file for example:
+//! Save, load, or query the bytes in place (a memory-mapped file, for example):
 //!
 //! ```
 //! # use mayhap::{Blocked, format::Metadata};
@@ -67,22 +66,23 @@
 //!
 //! | kind | when | costs at 1% |
 //! |---|---|---|
-//! | [`Blocked`] | the default | 9.9 bits a key, one cache miss |
+//! | [`Blocked`] | the default | 9.9 bits per key, one cache miss |
 //! | [`Classic`] | every bit counts; other programs' filters | 9.6 bits, up to seven misses |
 //! | [`Scalable`] | nobody knows how many keys will come | 12 to 16 bits |
-//! | [`Windowed`] | only what came lately matters | about 16 bits |
-//! | [`Quotient`] | keys are removed again, counted, or more come than expected | 9.5 bits, one cache miss |
-//! | [`Counting`] | keys are removed again, also in files | 38 bits |
-//! | [`Fuse`] | all keys are known beforehand and never change | 7.9 bits, three misses |
-//! | [`Ribbon`] | as `Fuse`, where every bit counts more than the time to build | 6.75 bits, one or two misses |
-//! | [`Cascade`] | as `Ribbon`, and no key of a second list may ever be mistaken | 6.9 bits, against ten times as many |
-//! | [`Sharded`] | as `Blocked`, in pieces for the nodes of a cluster | 9.9 bits, and the odds |
+//! | [`Windowed`] | only recent keys matter | about 16 bits |
+//! | [`Quotient`] | keys are removed, counted, or more arrive than expected | 9.5 bits, one cache miss |
+//! | [`Counting`] | keys are removed, in files of earlier releases | 38 bits |
+//! | [`Fuse`] | all keys are known in advance and never change | 7.9 bits, three misses |
+//! | [`Ribbon`] | as `Fuse`, where memory matters more than the time to build | 6.75 bits, one or two misses |
+//! | [`Cascade`] | as `Ribbon`, and the keys of a second list must never be false positives | 6.9 bits, against ten times as many |
+//! | [`Sharded`] | as `Blocked`, split over the nodes of a cluster | 9.9 bits, plus a margin for uneven shards |
 //! | [`Packet`](packet::Packet) | a few bytes in a header, no heap, no `std` | your choice |
-//! | [`Bitmap`] | integers, close together; exact | about a bit for each possible value |
+//! | [`Bitmap`] | integers that are close together; exact | about one bit for each possible value |
 //!
-//! Several threads write one filter through [`Blocked::into_shared`], or fill a large one in
-//! parts with [`Partitioner`](concurrent::Partitioner). [`AnyFilter`] is for code that learns the kind at run time, [`format`](mod@format)
-//! saves and opens them, and [`sizing`] tells the size, rate or number of keys beforehand.
+//! Several threads write one filter through [`Blocked::into_shared`] (or [`Scalable::into_shared`], where the
+//! number of keys is unknown), or build a large one in parts with [`Partitioner`](concurrent::Partitioner).
+//! [`AnyFilter`] is for code that learns the kind at run time, [`format`](mod@format) saves and opens filters,
+//! and [`sizing`] computes the size, the rate or the number of keys in advance.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 #[cfg(feature = "alloc")]
@@ -121,13 +121,13 @@ pub use key::Key;
 pub use spec::{Spec, SpecError};
 pub use traits::{Contains, Insert, Remove, Unsupported};
 
-/// The exact set of integers: what it cannot hold.
+/// The error of the exact set of integers.
 #[cfg(feature = "bitmap")]
 pub mod bitmap {
     pub use crate::filter::NotAnInteger;
 }
 
-/// How a [`Cascade`] is made and taken apart.
+/// Options, parts and errors of a [`Cascade`].
 #[cfg(feature = "std")]
 pub mod cascade {
     pub use crate::filter::{
@@ -136,7 +136,7 @@ pub mod cascade {
     };
 }
 
-/// Filters that many threads write.
+/// Filters that several threads write at the same time.
 ///
 /// | | |
 /// |---|---|
@@ -151,19 +151,19 @@ pub mod concurrent {
     };
 }
 
-/// What kinds of filters can do, for code that goes by it.
+/// What each kind can do, for code that decides by it.
 #[cfg(feature = "std")]
 pub mod kind {
     pub use crate::filter::{BuildMode, Traits};
 }
 
-/// Memory as filters hold it, and how an allocator moves it.
+/// The buffers of filters, and how a defragmenting allocator relocates them.
 #[cfg(feature = "std")]
 pub mod mem {
     pub use crate::kernel::{AlignedBuf, Relocate};
 }
 
-/// What goes with a [`Quotient`] filter.
+/// Errors and iterators of a [`Quotient`] filter.
 #[cfg(feature = "std")]
 pub mod quotient {
     pub use crate::filter::{Fingerprints, QuotientError};
@@ -175,19 +175,19 @@ pub mod ribbon {
     pub use crate::filter::{RibbonBuilder, RibbonShard};
 }
 
-/// Where a key of a [`Sharded`] filter belongs, for those who keep the shards apart.
+/// Which shard of a [`Sharded`] filter a key belongs to, for programs that store the shards separately.
 #[cfg(feature = "std")]
 pub mod sharded {
     pub use crate::filter::shard_of;
 }
 
-/// Plain loops compiled for the machine at hand.
+/// Plain loops compiled for the instruction set of the running machine.
 #[cfg(feature = "std")]
 pub mod simd {
     pub use crate::kernel::{Vectorize, vectorize};
 }
 
-/// Time in a [`Windowed`] filter: what it is told, and what it refuses.
+/// Time in a [`Windowed`] filter.
 #[cfg(feature = "std")]
 pub mod window {
     pub use crate::filter::{ClockJump, MAX_GENERATION_LAYERS, Moment};

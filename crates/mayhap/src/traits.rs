@@ -5,8 +5,8 @@ use crate::Key;
 use alloc::{boxed::Box, rc::Rc, sync::Arc, vec::Vec};
 use core::fmt;
 
-/// Answers "may this key be in?". Every filter of this crate is one, and so is whatever points at
-/// one: `&F`, `Box<F>`, `Rc<F>`, `Arc<F>`.
+/// Looks up keys. Every filter of this crate implements it, and so do pointers to filters: `&F`, `Box<F>`,
+/// `Rc<F>`, `Arc<F>`.
 ///
 /// A function that takes any filter:
 ///
@@ -36,14 +36,14 @@ use core::fmt;
 /// # Ok::<(), mayhap::SpecError>(())
 /// ```
 ///
-/// A window of time answers as of its last insert, since nobody tells it the time here. A filter of
-/// another program (a [`Classic`](crate::Classic) of its scheme) is none: its keys are bytes, and a
-/// typed value would be encoded otherwise there.
+/// A window of time uses the time of its last insert, since these methods do not take the time. Filters of
+/// other programs (a [`Classic`](crate::Classic) with their scheme) do not implement it: their keys are bytes,
+/// and a typed value would be encoded differently there.
 pub trait Contains {
     /// Whether the key of these bytes may be in; `false` is certain.
     fn contains_bytes(&self, key: &[u8]) -> bool;
 
-    /// Ask for the keys of all these bytes: `answers` is cleared and filled, one answer per key.
+    /// Look up all of these keys: `answers` is cleared and filled, one answer per key.
     #[cfg(feature = "alloc")]
     fn contains_bytes_batch(&self, keys: &[&[u8]], answers: &mut Vec<bool>) {
         answers.clear();

@@ -10,7 +10,8 @@ const MAX_GENERATIONS: u32 = 1024;
 /// What a [`Windowed`](crate::Windowed) filter remembers: so many keys, or so much time; and in how many
 /// generations it forgets.
 ///
-/// With more generations it forgets more exactly, and asks in more places. Four is a good start.
+/// With more generations it forgets more exactly, and each lookup has more places to check. Four is a good
+/// start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     generations: u32,
@@ -72,12 +73,12 @@ impl Window {
     }
 }
 
-/// What time it is, for a window that forgets by it: ticks since some fixed beginning.
+/// The current time, for a window of time: ticks since an epoch.
 ///
-/// A [`Duration`] since the beginning, and a [`SystemTime`], are milliseconds, which is what
-/// [`Window::time`] measures in. Whoever has a clock of other ticks makes windows with
-/// [`Window::span`] and moments with [`Moment::ticks`]. A plain number is no moment: of what, seconds
-/// or milliseconds?
+/// A [`Duration`] since the epoch, and a [`SystemTime`], are milliseconds, the unit of
+/// [`Window::time`]. For a clock with other ticks, make windows with
+/// [`Window::span`] and moments with [`Moment::ticks`]. A plain number is not accepted: it could be
+/// seconds or milliseconds.
 ///
 /// ```compile_fail,E0277
 /// # use mayhap::{Spec, Window, Windowed};
@@ -90,8 +91,8 @@ impl Window {
 pub struct Moment(u64);
 
 impl Moment {
-    /// As of the last insert or advance, to lookups: they never see a clock go back. Inserts into
-    /// windows of keys, which know no time, take it too.
+    /// The time of the last insert or advance, for lookups. Inserts into windows of keys, which ignore the
+    /// time, take it too.
     pub const LAST: Moment = Moment(0);
 
     /// This many ticks since the epoch.

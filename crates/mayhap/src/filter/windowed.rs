@@ -16,39 +16,39 @@ use std::fmt;
 /// The most layers of a generation: with two more it has room for all keys of the window.
 pub const MAX_GENERATION_LAYERS: usize = 3;
 
-/// The filter that forgets: it remembers the last keys, or the last while, and no more.
+/// The filter that forgets: it remembers the most recent keys, or those of the most recent time span.
 ///
 /// A window of `G` generations is `G` + 1 [`Blocked`] filters: keys go into the newest, the
-/// oldest is forgotten as a whole. The rate over all of them together meets the [`Spec`].
+/// oldest is dropped as a whole. The false-positive rate of all of them together meets the [`Spec`].
 ///
-/// * [`Window::last_keys`]: a key is remembered until `capacity` more have been written at the
-///   least, and forgotten when `capacity` · (1 + 1/G) have, or the few more that make generations
-///   whole. An insert writes unless the newest generation holds the key already, so one key that
-///   comes again and again pushes nothing out.
-/// * [`Window::span`]: a key is remembered for `ticks` after its last insert at the least, and
-///   forgotten when `ticks` · (1 + 1/G) have passed. With at most `capacity` keys in any `ticks`
+/// * [`Window::last_keys`]: a key is remembered until at least `capacity` more have been written, and
+///   forgotten after `capacity` · (1 + 1/G), rounded up to a whole generation. An insert writes nothing
+///   if the newest generation holds the key already, so a key that is inserted again and again does not
+///   displace others.
+/// * [`Window::span`]: a key is remembered for at least `ticks` after its last insert, and
+///   forgotten after `ticks` · (1 + 1/G). With at most `capacity` keys in any `ticks`
 ///   the rate holds however they arrive: a generation that gets more than its share grows by
-///   layers, and gives the memory back when it is forgotten. Should more keys come, the rate climbs
-///   until they are forgotten, and nothing else breaks.
+///   layers, and the memory is freed when it expires. With more keys, the rate rises
+///   until they expire; no key inside the window is lost.
 ///
-/// Inside the window there is never a false negative. A key inserted again is remembered anew.
+/// Inside the window there is never a false negative. Inserting a key again renews it.
 ///
-/// Whoever asks or inserts says what time it is, a [`Moment`]: a [`Duration`](std::time::Duration) since
-/// some beginning, a [`SystemTime`](std::time::SystemTime), or ticks of your own. To a lookup a clock that
-/// went back stands still, and [`Moment::LAST`] means "as of the last insert or
-/// [`advance`](Windowed::advance)"; windows of keys do not look at the time at all.
+/// Every insert and lookup takes the time, a [`Moment`]: a [`Duration`](std::time::Duration) since
+/// an epoch of your choice, a [`SystemTime`](std::time::SystemTime), or ticks of your own. A lookup with an
+/// earlier time than that of the last insert uses the time of the last insert; [`Moment::LAST`] always means
+/// the time of the last insert or [`advance`](Windowed::advance). Windows of keys ignore the time.
 ///
 /// # Clocks that are wrong
 ///
-/// Inserts follow the clock. One that goes back by up to the window stands still until it has
-/// caught up. One that goes back further was wrong before, or is now: the window goes on from
-/// where the clock is, and all it remembers stays for one more window ([`set_clock`] does this at
-/// once, whatever the difference). One that goes forward by more than the window finds everything
-/// forgotten, as after a long pause; should it have been wrong, the next insert at the right time
-/// sets it back, and what was forgotten is all that is lost.
+/// Inserts follow the clock. If it goes back by up to one window, the window's time stands still until
+/// the clock has caught up. If it goes back further, the window continues at the new time, and everything it
+/// remembers stays for one more window ([`set_clock`] does this at
+/// once, whatever the difference). If it goes forward by more than the window, everything expires, as after a
+/// long pause; if that time was wrong, the next insert at the right time
+/// sets the window back, and only what had expired is lost.
 ///
-/// Whoever cannot be sure of a clock asks [`check_clock`] first, which is an error in both cases,
-/// and decides: leave the key out, or insert it all the same.
+/// If the clock cannot be trusted, call [`check_clock`] first: it is an error in both cases, and the caller
+/// decides whether to skip the key or to insert it.
 ///
 /// ```
 /// # use mayhap::{Spec, Window, Windowed};
@@ -56,10 +56,10 @@ pub const MAX_GENERATION_LAYERS: usize = 3;
 /// let mut seen = Windowed::new(Spec::new(1_000, 0.001)?, Window::time(Duration::from_secs(3600), 4))?;
 /// let at = |seconds: u64| Duration::from_secs(seconds); // since 1970
 /// seen.insert("ada", at(1_800_000_000));
-/// // Milliseconds where seconds are meant: refused by whoever asks.
+/// // Milliseconds where seconds are meant: `check_clock` finds it.
 /// let jump = seen.check_clock(at(1_800_000_001_000)).unwrap_err();
 /// assert!(!jump.is_back() && seen.contains("ada", at(1_800_000_001)));
-/// // Whoever does not ask has a window in the far future, and a way back.
+/// // Without the check the window is in the far future, until the next insert at the right time.
 /// seen.insert("eve", at(1_800_000_001_000));
 /// seen.insert("bob", at(1_800_000_002));
 /// assert!(seen.contains("bob", at(1_800_003_602)) && seen.contains("eve", at(1_800_003_602)));
@@ -156,7 +156,7 @@ impl Windowed {
     }
 
     /// Drop what is out of the window now. Inserting does this, and lookups ignore it already; it
-    /// matters for lookups without a clock, see [`Contains`](crate::Contains).
+    /// matters for lookups without a time, see [`Contains`](crate::Contains).
     pub fn advance(&mut self, now: impl Into<Moment>) {
         let now = now.into().to_ticks();
         self.advance_to(now);

@@ -34,13 +34,13 @@ pub(crate) use scalable::{any_of, any_of_equal};
 pub use sharded::{MAX_SHARDS, ShardedShape, shard_capacity};
 pub use windowed::WindowedShape;
 
-/// How often a stranger has the very hash of one of `keys` keys: the floor under every rate.
+/// The probability that an absent key has the same hash as one of `keys` keys: no filter has a lower rate.
 pub fn collision_rate(keys: u64) -> f64 {
     keys as f64 / 2f64.powi(64)
 }
 
-/// Numbers a formula can work with: these functions answer whatever they are asked, and refusing
-/// is left to [`Spec`](crate::Spec).
+/// Numbers a formula can work with: these functions accept any input, and rejecting is left
+/// to [`Spec`](crate::Spec).
 fn clamp_inputs(keys: u64, fpr: f64) -> (u64, f64) {
     // Layers of composites may be tighter than what callers may ask for.
     let fpr = if fpr.is_nan() { 0.5 } else { fpr.clamp(1e-18, 1.0 - 1e-9) };

@@ -1,6 +1,6 @@
 //! Growing by layers under one rate.
 //!
-//! A stranger is a false positive of the whole as soon as it is one of any layer, so the rates
+//! A key is a false positive of the whole if it is one of any layer, so the rates
 //! add up, and their sum must stay below the target however often the filter grows. The first
 //! layer takes a quarter of the target, and each later one a fifth of what is then left. Nothing
 //! is ever overspent, and no layer needs to know how many are to come.
@@ -8,7 +8,7 @@
 //! Each layer multiplies the total capacity, so most keys are in the newest layer and its rate
 //! decides the bits a key. A quarter and a fifth are chosen for 1% and a growth factor of 4:
 //!
-//! | | bits a key |
+//! | | bits per key |
 //! |---|---|
 //! | never grew | 12.6 |
 //! | grown from 1000 keys to 4000, to 16 000 | 13.7, 14.1 |

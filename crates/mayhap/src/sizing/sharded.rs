@@ -47,7 +47,7 @@ impl ShardedShape {
         self.each.bits().saturating_mul(u64::from(self.count))
     }
 
-    /// The expected rate with `keys` keys in all pieces together: a stranger is asked for in one.
+    /// The expected rate with `keys` keys in all pieces together: an absent key is looked up in one.
     pub fn fpr_at(&self, keys: u64) -> f64 {
         self.each.fpr_at(keys.div_ceil(u64::from(self.count.max(1))))
     }

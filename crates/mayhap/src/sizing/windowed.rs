@@ -7,15 +7,14 @@ use crate::spec::{Spec, SpecError};
 
 /// What a forgetting filter is made of: equal generations, one of which is being forgotten.
 ///
-/// A window of `G` generations needs `G` + 1: the newest fills while the oldest is let go. A
-/// stranger is a false positive as soon as it is one of any generation, so each gets its part
-/// of the rate. More generations forget more exactly: at 1% they cost, in bits for each key of
-/// the window, 22.3 with one, 16.4 with four, 16.8 with sixteen; and each is one more place to
-/// look.
+/// A window of `G` generations needs `G` + 1: the newest fills while the oldest expires. A key is a
+/// false positive of the window if it is one of any generation, so each generation gets a share
+/// of the rate. More generations forget more exactly: at 1% they cost, in bits per key of
+/// the window, 22.3 with one, 16.4 with four, 16.8 with sixteen; and each is one more lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WindowedShape {
-    /// Generations in all, the one that fills and the one that goes included.
+    /// Generations in all, including the one that fills and the one that expires.
     pub count: u32,
     /// Keys in each.
     pub capacity: u64,
