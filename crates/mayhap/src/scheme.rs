@@ -222,6 +222,11 @@ impl Scheme for Native {
             reduce((x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93), bits)
         })
     }
+
+    #[cfg(feature = "std")]
+    fn fpr_now(&self, bytes: &[u8], bits: u64, probes: u32) -> f64 {
+        crate::sizing::ClassicShape::new(bits, probes).fpr_at_fill(fill(bytes, bits))
+    }
 }
 
 /// Many keys to be hashed with a seed.

@@ -66,7 +66,7 @@ impl Counting {
 
     /// An empty filter for this spec.
     pub fn new(spec: Spec) -> Result<Counting, SpecError> {
-        Counting::with_shape(spec, ClassicShape::for_fpr(spec.capacity(), spec.fpr()))
+        Counting::with_shape(spec, ClassicShape::for_fpr(spec.capacity(), spec.fpr_of_bits()))
     }
 
     /// An empty filter of exactly this shape, whose bits are counters here; the spec is the target
@@ -332,9 +332,9 @@ impl<B: AsRef<[u8]>> Counting<B> {
         self.shape.keys_at_fill(self.fill()).round() as u64
     }
 
-    /// The current false-positive rate, from the counters.
+    /// The current false-positive rate, from the counters, hash collisions included.
     pub fn fpr_now(&self) -> f64 {
-        self.fill().powi(self.shape.probes as i32)
+        self.shape.fpr_at_fill(self.fill())
     }
 }
 

@@ -135,7 +135,7 @@ impl SharedShape for ClassicShape {
     fn measure(self, _: Spec, words: &[AtomicU64]) -> Measured {
         let ones: u64 = words.iter().map(|word| u64::from(word.load(Relaxed).count_ones())).sum();
         let fill = ones as f64 / self.bits as f64;
-        Measured { fill, keys: self.keys_at_fill(fill), fpr: fill.powi(self.probes as i32) }
+        Measured { fill, keys: self.keys_at_fill(fill), fpr: self.fpr_at_fill(fill) }
     }
 }
 

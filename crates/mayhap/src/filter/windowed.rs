@@ -144,7 +144,7 @@ impl Windowed {
             Some(_) => WindowedShape::for_time,
             None => WindowedShape::for_fpr,
         };
-        let shape = sized(spec.capacity(), spec.fpr(), window.generations());
+        let shape = sized(spec.capacity(), spec.fpr_of_bits(), window.generations());
         let Growing { fpr, growth, most } = Growing::of(spec, window);
         let generation = |_| {
             let first = part(spec, shape.capacity, fpr, shape.each)?;

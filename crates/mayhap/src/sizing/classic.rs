@@ -1,8 +1,8 @@
 //! The textbook: m = −n·ln p / (ln 2)², k = m/n·ln 2.
 
-use super::clamp_inputs;
 use super::occupancy::all_set;
 use super::plan::Sizing;
+use super::{clamp_inputs, collision_rate};
 use crate::filter::KindSpec;
 use crate::spec::{MAX_PROBES, Spec, SpecError};
 use std::f64::consts::LN_2;
@@ -62,6 +62,15 @@ impl ClassicShape {
         // A full array says only "many": half a bit short of full is as much as can be told.
         let clear = (1.0 - fill).max(0.5 / self.bits as f64);
         -clear.ln() * self.bits as f64 / f64::from(self.probes)
+    }
+}
+
+impl ClassicShape {
+    /// The rate where a share `fill` of the bits is set, by keys with 64-bit hashes: no absent key passes
+    /// less often than it has the hash of one that is in.
+    pub(crate) fn fpr_at_fill(&self, fill: f64) -> f64 {
+        let collisions = collision_rate(self.keys_at_fill(fill).round() as u64);
+        (fill.powi(self.probes as i32) + collisions).min(1.0)
     }
 }
 
@@ -157,6 +166,16 @@ mod tests {
                 assert!(ClassicShape::for_fpr(keys, fpr).is_valid(), "{keys} keys at {fpr}");
             }
         }
+    }
+
+    #[test]
+    fn no_rate_is_below_that_of_the_hashes() {
+        let shape = ClassicShape::for_fpr(10_000_000, 1e-9);
+        let fill = 1000.0 * f64::from(shape.probes) / shape.bits as f64;
+        let rate = shape.fpr_at_fill(fill) / collision_rate(1000);
+        assert!((0.99..1.01).contains(&rate), "{rate}");
+        assert_eq!(shape.fpr_at_fill(0.0), 0.0);
+        assert_eq!(shape.fpr_at_fill(1.0), 1.0);
     }
 
     #[test]

@@ -261,6 +261,22 @@ mod tests {
         Ok(())
     }
 
+    /// Also where hashes alone take a part of the rate, 5% of it here.
+    #[test]
+    fn what_is_planned_is_what_is_built() -> Result<(), SpecError> {
+        use crate::AnyFilter;
+        for kind in [Kind::Classic, Kind::Blocked, Kind::Counting, Kind::Scalable, Kind::Windowed] {
+            for (keys, fpr) in [(1_000, 0.01), (100_000, 1e-6), (1_000_000, 1e-12)] {
+                let kind = KindSpec::of(kind);
+                let plan = Plan::for_fpr(kind, keys, fpr)?;
+                let built = AnyFilter::create(&kind, Spec::new(keys, fpr)?)?;
+                assert_eq!(built.bytes(), plan.bytes(), "{kind:?} for {keys} keys at {fpr}");
+                assert!(plan.fpr() <= 1.02 * fpr, "{kind:?}: {} for {fpr}", plan.fpr());
+            }
+        }
+        Ok(())
+    }
+
     #[test]
     fn rates_climb_past_capacity() -> Result<(), SpecError> {
         for kind in [KindSpec::Classic, KindSpec::Blocked, KindSpec::Counting] {

@@ -18,8 +18,8 @@
 //! A third first would save 0.6 bits where nothing grows and cost 0.3 where things do; to leave
 //! 0.75 or 0.85 instead of 0.8 costs 0.03 or 0.15 bits at a million.
 
-use super::BlockedShape;
 use super::plan::Sizing;
+use super::{BlockedShape, collision_rate};
 use crate::filter::KindSpec;
 use crate::spec::{MAX_CAPACITY, Spec, SpecError};
 
@@ -45,14 +45,15 @@ impl Layer {
     /// The first layer of a filter with this target.
     pub fn first(capacity: u64, fpr: f64) -> Layer {
         let capacity = capacity.min(MAX_CAPACITY);
-        Layer { capacity, shape: BlockedShape::for_fpr(capacity, FIRST * fpr) }
+        let left = fpr - collision_rate(capacity);
+        Layer { capacity, shape: BlockedShape::for_fpr(capacity, FIRST * left) }
     }
 
     /// The layer after those that hold `total` keys and spend `spent` of the target `fpr`: it
     /// brings the total to `growth` times as many, at a fifth of what is left to spend.
     ///
     /// `None` where the end is reached: 2⁴⁸ keys, or so many that 64-bit hashes alone would take
-    /// half of the target. The last layer before the end is cut to fit.
+    /// half of the rate that is left. The last layer before the end is cut to fit.
     pub fn next(fpr: f64, growth: u32, total: u64, spent: f64) -> Option<Layer> {
         Layer::next_within(fpr, growth, total, spent, u64::MAX)
     }
@@ -66,11 +67,12 @@ impl Layer {
         most: u64,
     ) -> Option<Layer> {
         let wanted = total.saturating_mul(u64::from(growth.saturating_sub(1)));
-        let capacity = wanted.min(most_keys(fpr).min(most).saturating_sub(total));
+        let left = (fpr - spent).max(LEAST * fpr);
+        let capacity = wanted.min(most_keys(fpr, left).min(most).saturating_sub(total));
         if capacity == 0 {
             return None;
         }
-        let left = (fpr - spent).max(LEAST * fpr);
+        let left = (left - collision_rate(total.saturating_add(capacity))).max(LEAST * fpr);
         Some(Layer { capacity, shape: BlockedShape::for_fpr(capacity, LATER * left) })
     }
 
@@ -80,9 +82,11 @@ impl Layer {
     }
 }
 
-/// The most keys for which the target is twice the floor under every rate.
-fn most_keys(fpr: f64) -> u64 {
-    ((fpr * 2f64.powi(63)) as u64).min(MAX_CAPACITY)
+/// The most keys whose hashes alone collide at no more than half of the rate that is left, or a hundredth
+/// of the target.
+fn most_keys(fpr: f64, left: f64) -> u64 {
+    let collisions = (left / 2.0).max(fpr / 100.0);
+    ((collisions * 2f64.powi(64)) as u64).min(MAX_CAPACITY)
 }
 
 /// What a growing filter is made of.
@@ -181,7 +185,8 @@ pub(crate) fn any_of_equal(chance: f64, count: u32) -> f64 {
 
 impl Sizing for ScalableShape {
     fn for_spec(kind: &KindSpec, spec: &Spec) -> Result<Self, SpecError> {
-        let (capacity, fpr) = (spec.capacity(), spec.fpr_of_bits());
+        // Layers leave room for collisions of hashes themselves.
+        let (capacity, fpr) = (spec.capacity(), spec.fpr());
         Ok(ScalableShape { capacity, fpr, growth: growth(kind) })
     }
 
@@ -238,9 +243,11 @@ mod tests {
         for (capacity, fpr) in [(1, 0.9), (1, 0.01), (1000, 0.01), (7, 1e-6), (1, 1e-12)] {
             for growth in [2, 3, 4, 1024] {
                 let shape = ScalableShape { capacity, fpr, growth };
-                let sum: f64 = shape.layers().map(|layer| layer.fpr()).sum();
+                let bits: f64 = shape.layers().map(|layer| layer.fpr()).sum();
+                let keys: u64 = shape.layers().map(|layer| layer.capacity).sum();
                 let count = shape.layers().count();
-                assert!(sum <= fpr, "{shape:?}: {sum}");
+                let sum = bits + collision_rate(keys);
+                assert!(sum <= 1.01 * fpr, "{shape:?}: {sum}");
                 assert!((2..=49).contains(&count), "{shape:?}: {count}");
             }
         }
@@ -253,7 +260,8 @@ mod tests {
             shape.layers().map(|layer| layer.capacity).sum::<u64>()
         };
         assert_eq!(total(0.01), MAX_CAPACITY);
-        assert_eq!(total(1e-12), (1e-12 * 2f64.powi(63)) as u64);
+        let share = collision_rate(total(1e-12)) / 1e-12;
+        assert!((0.01..0.5).contains(&share), "{share}");
     }
 
     #[test]
