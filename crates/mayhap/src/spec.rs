@@ -35,8 +35,8 @@ impl Spec {
     /// The most probes per key.
     pub const MAX_PROBES: u32 = MAX_PROBES;
 
-    /// `capacity` keys at a false-positive rate of `fpr`: 0.01 is one in a hundred. A list that turns
-    /// out to be empty has its filter too: a capacity of 0 is taken as 1.
+    /// `capacity` keys at a false-positive rate of `fpr`: 0.01 is one in a hundred. An empty list is not an
+    /// error: a capacity of 0 is taken as 1.
     pub fn new(capacity: u64, fpr: f64) -> Result<Spec, SpecError> {
         let capacity = capacity.max(1);
         if capacity > MAX_CAPACITY {

@@ -98,7 +98,7 @@ pub trait Insert: Contains {
     }
 }
 
-/// Gives keys up again.
+/// Keys can be removed.
 pub trait Remove: Insert {
     /// Remove the key of these bytes, which was inserted. `false`: it was certainly not in, nothing
     /// changed.

@@ -146,7 +146,7 @@ macro_rules! define_any_filter {
 for_each_kind!(define_any_filter);
 
 impl<B: AsRef<[u8]>> AnyFilter<B> {
-    /// Whether the key may be in; `false` is certain. A window answers as of its last insert.
+    /// Whether the key may be in; `false` is certain. A window uses the time of its last insert.
     pub fn contains(&self, key: impl Key) -> bool {
         self.contains_at(key, Moment::LAST)
     }
@@ -194,12 +194,12 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
         each!(self, filter => Read::scheme(filter))
     }
 
-    /// The keys it was made for, or has grown to; 0 where nobody said.
+    /// The keys it was made for, or has grown to; 0 if unknown.
     pub fn capacity(&self) -> u64 {
         each!(self, filter => Read::target(filter)).0
     }
 
-    /// The rate it was made for; 0 where nobody said, and in an exact set.
+    /// The rate it was made for; 0 if unknown, and in an exact set.
     pub fn fpr(&self) -> f64 {
         each!(self, filter => Read::target(filter)).1
     }
@@ -240,17 +240,17 @@ impl<B: AsRef<[u8]>> AnyFilter<B> {
         Overfull::of(&self.sizes(now), || self.fpr_now_at(now))
     }
 
-    /// What can be told without looking at a bit. Only windows look at the clock.
+    /// What is known without reading the bits. Only windows look at the clock.
     pub fn sizes(&self, now: impl Into<Moment>) -> Sizes {
         each!(self, filter => Sizes::of(self.kind(), filter, now.into()))
     }
 
-    /// Everything in numbers; reads all bits. Only windows look at the clock.
+    /// All statistics; reads all bits. Only windows look at the clock.
     pub fn stats(&self, now: impl Into<Moment>) -> Stats {
         each!(self, filter => Stats::of(self.kind(), filter, now.into()))
     }
 
-    /// What each of its layers or generations is like; a kind that is asked as one has one.
+    /// Statistics of each layer or generation; a kind without layers has one.
     pub fn layer_stats(&self) -> Vec<LayerStats> {
         each!(self, filter => {
             Read::layers(filter).unwrap_or_else(|| vec![LayerStats::of_whole(filter)])
@@ -292,8 +292,8 @@ impl AnyFilter {
         made!(kind.kind(), Create::create(kind, spec, Some(bytes.saturating_mul(8))))
     }
 
-    /// A filter of this kind with these hashed keys in, in whichever way it is built; in a cascade
-    /// nothing is excluded. The order of the hashes is lost.
+    /// A filter of this kind with these hashed keys; a cascade of them excludes nothing. The hashes are
+    /// reordered.
     pub fn from_hashes(
         kind: &KindSpec,
         spec: Spec,
@@ -302,7 +302,7 @@ impl AnyFilter {
         made!(kind.kind(), Create::from_hashes(kind, spec, hashes))
     }
 
-    /// The same of more keys than there is memory for their hashes: see [`Fuse::build`](crate::Fuse::build).
+    /// The same for more keys than there is memory for their hashes: see [`Fuse::build`](crate::Fuse::build).
     /// Kinds that are not static hold all hashes; insert into an empty one instead.
     pub fn from_passes(
         kind: &KindSpec,
@@ -313,7 +313,7 @@ impl AnyFilter {
         made!(kind.kind(), Create::from_passes(kind, spec, max_hashes, &mut pass))
     }
 
-    /// Let the host's active defragmentation move its arrays; no answer changes.
+    /// Lets a defragmenting allocator relocate the buffers; no answer changes.
     pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
         each!(self, filter => Change::relocate(filter, memory));
     }

@@ -1,4 +1,4 @@
-//! The set that is not a filter: exact, for integers.
+//! An exact set of integers.
 
 mod kind;
 use crate::Key;
@@ -6,7 +6,7 @@ use roaring::RoaringTreemap;
 use std::fmt;
 use std::io::{self, Write};
 
-/// An exact set of 64-bit integers: no false positives, none missing, removal included.
+/// An exact set of 64-bit integers: no false positives, no false negatives, with removal.
 ///
 /// Compressed by the `roaring` crate: dense ids cost from a bit each down to almost nothing (whole
 /// runs, see [`compact`](Bitmap::compact)), scattered 32-bit ones about 16 bits, and random 64-bit

@@ -81,8 +81,8 @@ impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
         fits.then_some(Classic { bits, shape, scheme, capacity: 0, fpr: 0.0, keys: 0 })
     }
 
-    /// State what the filter was made for, and how many keys were counted in. What no filter can
-    /// be made for is taken as not said: a rate outside 0 to 1 is 0, keys end at 2⁵⁶.
+    /// Set the capacity and rate the filter was made for, and its number of keys. Invalid values
+    /// count as unknown: a rate outside 0 to 1 is 0, keys end at 2⁵⁶.
     pub fn with_target(self, capacity: u64, fpr: f64, keys: u64) -> Self {
         let fpr = if (0.0..1.0).contains(&fpr) { fpr } else { 0.0 };
         let keys = keys.min(1 << 56); // so that counting on cannot overflow
@@ -123,7 +123,7 @@ impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
         &self.scheme
     }
 
-    /// How it is laid out.
+    /// Its layout.
     pub fn shape(&self) -> ClassicShape {
         self.shape
     }
@@ -171,7 +171,7 @@ impl<S: Scheme, B: AsRef<[u8]>> Classic<S, B> {
 }
 
 impl<S: Scheme> Classic<S> {
-    /// Let the host's active defragmentation move its arrays; no answer changes.
+    /// Lets a defragmenting allocator relocate the buffers; no answer changes.
     pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
         self.bits.move_by(memory);
     }
@@ -216,8 +216,8 @@ impl<S: Scheme> Classic<S> {
         self.keys = self.keys.saturating_add(count);
     }
 
-    /// The array, to fill it with bits that were a filter's before. Bits past the last must stay
-    /// clear: nobody asks for them, but they would be counted.
+    /// The array, to be filled with the bits of another filter. Bits past the last must stay
+    /// clear: lookups ignore them, but they would be counted.
     pub fn as_bytes_mut(&mut self) -> &mut [u8] {
         self.bits.as_mut()
     }
@@ -251,9 +251,8 @@ impl<S: Scheme + PartialEq> Classic<S> {
 
     /// Keep only bits that both filters have.
     ///
-    /// What is in both stays in. What is in one only is mostly gone, but may still answer
-    /// "maybe": more often than in a filter made from the common keys, never more often than in
-    /// either of the two.
+    /// Keys in both filters stay. Keys in only one are mostly removed, but some remain as false positives: more
+    /// than in a filter made from the common keys, never more than in either of the two.
     pub fn intersect<C: AsRef<[u8]>>(&mut self, other: &Classic<S, C>) -> Result<(), MergeError> {
         self.combine(other, |ours, theirs| ours & theirs)
     }

@@ -1,4 +1,4 @@
-//! One filter, many writers.
+//! One filter with many writers.
 
 use super::{Blocked, Classic};
 use crate::Key;
@@ -41,7 +41,7 @@ pub type SharedBlocked = Shared<BlockedShape>;
 pub type SharedClassic = Shared<ClassicShape>;
 
 impl<L: shared::Layout + Copy> Shared<L> {
-    /// How it is laid out.
+    /// Its layout.
     pub fn shape(&self) -> L {
         self.layout
     }
@@ -109,14 +109,14 @@ impl<L: shared::Layout> Shared<L> {
         self.spec.scheme().hash(key)
     }
 
-    /// Hash many keys at once, for lookups and inserts in this and every equally hashed filter.
+    /// Hash many keys at once, for lookups and inserts in this and every filter that hashes alike.
     pub fn hash_batch<K: Key>(&self, keys: &[K]) -> Vec<Hash> {
         let mut hashes = Vec::new();
         self.spec.scheme().hash_batch(keys, &mut hashes);
         hashes
     }
 
-    /// Have memory fetch all that a lookup of this hash will read, while something else is done.
+    /// Prefetches what a lookup of this hash will read.
     #[inline]
     pub fn prefetch(&self, hash: Hash) {
         self.layout.fetch(self.words.words(), hash);
@@ -131,7 +131,7 @@ impl<L: shared::Layout> Shared<L> {
         self.tally.add(Hash(0), keys.saturating_sub(self.keys()));
     }
 
-    /// What it was made for.
+    /// The capacity and rate it was made for.
     pub fn spec(&self) -> Spec {
         self.spec
     }
@@ -151,7 +151,7 @@ impl Blocked {
 }
 
 impl SharedBlocked {
-    /// The plain filter again.
+    /// Turn it back into a plain filter.
     pub fn into_inner(self) -> Blocked {
         let keys = self.keys();
         Blocked::assemble(self.spec, self.layout, keys, self.words.into_aligned())
@@ -159,7 +159,7 @@ impl SharedBlocked {
 }
 
 impl Classic {
-    /// Let many threads write.
+    /// Share it between threads.
     pub fn into_shared(self) -> SharedClassic {
         let (spec, layout, keys, bits) = self.into_parts();
         Shared { words: bits.into_atomics(), layout, spec, tally: StripedCounter::of(keys) }
@@ -167,7 +167,7 @@ impl Classic {
 }
 
 impl SharedClassic {
-    /// The plain filter again.
+    /// Turn it back into a plain filter.
     pub fn into_inner(self) -> Classic {
         let keys = self.keys();
         Classic::assemble(self.spec, self.layout, keys, self.words.into_aligned())

@@ -59,7 +59,7 @@ pub struct Counting<B = AlignedBuf> {
 // would be correct too, but saturate sooner, and `count` would overstate.
 
 impl Counting {
-    /// Let the host's active defragmentation move its arrays; no answer changes.
+    /// Lets a defragmenting allocator relocate the buffers; no answer changes.
     pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
         self.counters.move_by(memory);
     }

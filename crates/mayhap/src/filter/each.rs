@@ -25,7 +25,7 @@ pub(crate) trait Read {
         now: Moment,
         answers: &mut Vec<bool>,
     ) -> Result<(), Reason>;
-    /// The keys it was made for (or has grown to) and the rate; zero where nobody said.
+    /// The keys it was made for (or has grown to) and the rate; 0 if unknown.
     fn target(&self) -> (u64, f64);
     fn keys(&self, now: Moment) -> u64;
     fn bytes(&self) -> u64;
@@ -33,7 +33,7 @@ pub(crate) trait Read {
     fn estimate(&self, now: Moment) -> u64;
     fn fpr_now(&self, now: Moment) -> f64;
 
-    /// Filters that are asked one after another.
+    /// Filters that a lookup may check, one after another.
     fn layer_count(&self) -> u64 {
         1
     }

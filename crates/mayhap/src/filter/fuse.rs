@@ -1,4 +1,4 @@
-//! Static filter of fingerprints: the smallest kind.
+//! Static filter of fingerprints.
 
 pub(super) mod build;
 mod kind;
@@ -14,16 +14,16 @@ use crate::sizing::{FuseShape, collision_rate};
 use crate::spec::Spec;
 use std::fmt;
 
-/// The smallest filter, for keys that are all known beforehand: a binary fuse filter.
+/// A small static filter, for keys that are all known in advance: a binary fuse filter.
 ///
 /// Never a false negative. The rate is 2⁻ʷ for fingerprints of `w` bits, the fewest that meet the
 /// [`Spec`], and does not depend on the number of keys: the spec's capacity is not a limit. 1%
 /// costs 7.9 bits per key, where [`Blocked`](crate::Blocked) takes 9.9. A lookup is three
-/// neighbouring cache misses at once. Rates down to 2⁻³² can be had.
+/// neighbouring cache misses at once. Rates go down to 2⁻³².
 ///
 /// It is built once, from all keys, and takes no more: where a fingerprint goes depends on all
 /// the others. For the same reason two of them have no union and no intersection. Keep the keys
-/// and build anew, or choose [`Blocked`](crate::Blocked).
+/// and rebuild it, or choose [`Blocked`](crate::Blocked).
 ///
 /// ```
 /// # use mayhap::Fuse;
@@ -97,7 +97,7 @@ impl<B: AsRef<[u8]>> Fuse<B> {
         self.spec.scheme()
     }
 
-    /// What it was made for.
+    /// The capacity and rate it was made for.
     pub fn spec(&self) -> Spec {
         self.spec
     }
@@ -152,7 +152,7 @@ impl<B: AsRef<[u8]>> Fuse<B> {
 }
 
 impl Fuse {
-    /// Let the host's active defragmentation move its arrays; no answer changes.
+    /// Lets a defragmenting allocator relocate the buffers; no answer changes.
     pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
         self.body.move_by(memory);
     }

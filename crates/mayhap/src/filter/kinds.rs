@@ -44,7 +44,7 @@ macro_rules! for_each_kind {
 }
 pub(crate) use for_each_kind;
 
-/// A kind and what must be said about it beside capacity and rate: parsed from what people write,
+/// A kind with its options besides capacity and rate: parsed from user input,
 /// planned with [`Plan`](crate::sizing::Plan), made with [`AnyFilter::create`](crate::AnyFilter::create).
 ///
 /// ```
@@ -95,14 +95,14 @@ pub enum KindSpec {
 }
 
 impl KindSpec {
-    /// What a growing filter's capacity is multiplied by where nobody says otherwise.
+    /// What a growing filter's capacity is multiplied by by default.
     pub const GROWTH: u32 = 4;
-    /// Generations of a window where nobody says otherwise: it forgets to within a quarter.
+    /// Generations of a window by default: keys expire within a quarter of the window.
     pub const GENERATIONS: u32 = 4;
-    /// Parts of a filter for a cluster where nobody says otherwise.
+    /// Parts of a filter for a cluster by default.
     pub const SHARDS: u32 = 64;
 
-    /// The kind with the usual choices; a window is one of keys.
+    /// The kind with default options; a window is one of keys.
     pub fn of(kind: Kind) -> KindSpec {
         match kind {
             Kind::Classic => KindSpec::Classic,
@@ -157,21 +157,21 @@ pub enum BuildMode {
     Integers,
 }
 
-/// What a kind can do beside answering.
+/// What a kind can do besides lookups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Traits {
-    /// Takes keys at any time.
+    /// Keys can be inserted at any time.
     pub inserts: bool,
-    /// Gives keys up again.
+    /// Keys can be removed.
     pub removes: bool,
-    /// Becomes one with another of its kind.
+    /// Can be merged with another of its kind.
     pub merges: bool,
-    /// Takes more keys than it was made for at the same rate.
+    /// Grows beyond its capacity at the same rate.
     pub grows: bool,
     /// No false positives.
     pub exact: bool,
-    /// Many threads can insert at once, and it pays.
+    /// Several threads can insert at once, and it is faster.
     pub concurrent: bool,
     /// How it is built.
     pub build: BuildMode,
@@ -231,7 +231,7 @@ macro_rules! define_kind {
             /// Every kind.
             pub const ALL: &'static [Kind] = &[$(Kind::$Kind,)* $(Kind::$Copied,)*];
 
-            /// The name shown to people.
+            /// Its name.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Kind::$Kind => $name,)*

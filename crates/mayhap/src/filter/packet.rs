@@ -7,17 +7,17 @@ use core::fmt;
 
 /// A Bloom filter of a few bytes: on the stack, `Copy`, without `std` or an allocator.
 ///
-/// Made to travel: [`to_bytes`](Packet::to_bytes) is the whole filter, and whoever knows the seed
-/// reads it back with [`from_bytes`](Packet::from_bytes). The seed (or secret) and the limit stay
-/// at home: they are agreed upon beforehand, like `BYTES` and `PROBES`. With 256 bits and 5 probes
+/// Made to be sent: [`to_bytes`](Packet::to_bytes) is the whole filter, and a receiver that knows the seed
+/// reads it with [`from_bytes`](Packet::from_bytes). The seed (or secret) and the limit are not
+/// part of the bytes: both sides agree on them, as on `BYTES` and `PROBES`. With 256 bits and 5 probes
 /// 20 keys are held at a rate of about 0.4%.
 ///
-/// Never a false negative. But the bytes come from the network, and a packet of ones is "maybe" to
-/// everybody: a router that believed it would send it down every link. So agree on a
+/// Never a false negative. But the bytes come from the network, and a packet of ones contains
+/// every key: a router that trusted it would send it down every link. So agree on a
 /// [limit](Packet::with_limit) and *drop what exceeds it*: no honest packet does, since
 /// [`insert`](Packet::insert) and [`union`](Packet::union) refuse to go past it.
-/// [`within_limit`](Packet::within_limit) is that gate. `contains` does not second-guess the bits:
-/// its `false` remains certain, whatever the limit.
+/// [`within_limit`](Packet::within_limit) checks it. `contains` does not look at the limit:
+/// its `false` is always certain.
 ///
 /// With a public seed anybody can make a packet that contains chosen keys; with a
 /// [secret](Packet::with_secret) only those who know it.
@@ -159,8 +159,8 @@ impl<const BYTES: usize, const PROBES: u32> Packet<BYTES, PROBES> {
 
     /// Keep only bits that both packets have; they must hash alike.
     ///
-    /// What is in both stays in. What is in one only is mostly gone, but may still answer
-    /// "maybe", never more often than in either of the two.
+    /// Keys in both packets stay. Keys in only one are mostly removed; some remain as false positives, never
+    /// more than in either of the two.
     pub fn intersect(&mut self, other: &Self) -> Result<(), PacketError> {
         self.bytes = self.combine(other, |ours, theirs| ours & theirs)?;
         Ok(())
@@ -189,12 +189,12 @@ impl<const BYTES: usize, const PROBES: u32> Packet<BYTES, PROBES> {
         Ok(new)
     }
 
-    /// Forget everything but the seed and the limit.
+    /// Remove all keys; seed and limit stay.
     pub fn clear(&mut self) {
         self.bytes = [0; BYTES];
     }
 
-    /// Hash a key once, for lookups and inserts in this and every equally hashed filter.
+    /// Hash a key once, for lookups and inserts in this and every filter that hashes alike.
     #[inline]
     pub fn hash(&self, key: impl Key) -> Hash {
         self.scheme.hash(key)

@@ -23,8 +23,8 @@ const LEAST_BITS_A_KEY: u64 = 2;
 /// The limit of a sum of target rates.
 const MAX_FPR: f64 = 0.999;
 
-/// The filter for those who cannot say how many keys will come: it grows by layers, and the rate
-/// of all layers together stays below the target for ever.
+/// The filter for an unknown number of keys: it grows by layers, and the rate
+/// of all layers together stays below the target.
 ///
 /// Never a false negative. The [`Spec`]'s capacity is that of the first layer. When the newest
 /// layer holds its capacity, the next certainly new key brings one that multiplies the total
@@ -34,8 +34,8 @@ const MAX_FPR: f64 = 0.999;
 /// keys to a million 15.9 (see [`sizing`](crate::sizing::ScalableShape)). Where the number of
 /// keys is known, `Blocked` costs 9.9 and looks in one place instead of several.
 ///
-/// Nothing is lost where no layer can be added, for want of memory or beyond 2⁴⁸ keys: keys go
-/// on into the newest layer, its rate climbs, [`is_overfull`](Scalable::is_overfull) and
+/// If no layer can be added (no memory, or more than 2⁴⁸ keys), no key is lost: keys go
+/// into the newest layer, its rate rises, [`is_overfull`](Scalable::is_overfull) and
 /// [`fpr_now`](Scalable::fpr_now) tell, and growing is tried again from time to time.
 ///
 /// ```
@@ -62,7 +62,7 @@ pub struct Scalable<B = AlignedBuf> {
 }
 
 impl Scalable {
-    /// Let the host's active defragmentation move its arrays; no answer changes.
+    /// Lets a defragmenting allocator relocate the buffers; no answer changes.
     pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
         memory.relocate(&mut self.layers);
         self.layers.iter_mut().for_each(|layer| layer.relocate(memory));

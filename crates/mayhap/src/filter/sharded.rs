@@ -1,4 +1,4 @@
-//! One filter in pieces that can live apart.
+//! One filter in shards that can be stored separately.
 
 pub(crate) mod kind;
 use super::layered::is_plausible;
@@ -28,12 +28,12 @@ pub fn shard_of(hash: Hash, shards: u32) -> u32 {
     reduce(fold(hash.0, SHARD_SALT), shards.into()) as u32
 }
 
-/// One filter in pieces that can live apart: on the nodes of a cluster, each a key of its own.
+/// One filter in shards that can be stored separately: on the nodes of a cluster, each under its own key.
 ///
-/// Never a false negative. A key belongs to one piece, which its hash decides, so that a question
-/// costs what it costs in a [`Blocked`]: each piece is one, and made for its share of the capacity
-/// and for what chance may add to it (see [`sizing`](crate::sizing::ShardedShape)). The rate is
-/// that of a piece. Where a filter stays in one place, `Blocked` is the same with less ado.
+/// Never a false negative. A key belongs to one shard, chosen by its hash, so a lookup
+/// costs as much as in a [`Blocked`]: each shard is one, made for its share of the capacity
+/// plus a margin for uneven shards (see [`sizing`](crate::sizing::ShardedShape)). The rate is
+/// that of a shard. For a filter in one place, `Blocked` is the simpler choice.
 ///
 /// ```
 /// # use mayhap::{Sharded, Spec};
@@ -52,7 +52,7 @@ pub struct Sharded<B = AlignedBuf> {
 }
 
 impl Sharded {
-    /// An empty filter for this spec of this many pieces, 1 to 4096.
+    /// An empty filter for this spec of this many shards, 1 to 4096.
     pub fn new(spec: Spec, shards: u32) -> Result<Sharded, SpecError> {
         let part = Sharded::part(spec, shards)?;
         let shape = BlockedShape::for_fpr(part.capacity(), part.fpr_of_bits());
@@ -75,7 +75,7 @@ impl Sharded {
         Ok(Spec::new(capacity, spec.fpr())?.with_scheme(spec.scheme()))
     }
 
-    /// Let the host's active defragmentation move its arrays; no answer changes.
+    /// Lets a defragmenting allocator relocate the buffers; no answer changes.
     pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
         memory.relocate(&mut self.shards);
         self.shards.iter_mut().for_each(|shard| shard.relocate(memory));

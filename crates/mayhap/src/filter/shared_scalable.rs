@@ -172,7 +172,7 @@ impl SharedScalable {
         self.spec.scheme_ref().hash(key)
     }
 
-    /// Hash many keys at once, to ask or insert them later, in this and every equally hashed filter.
+    /// Hash many keys at once, to ask or insert them later, in this and every filter that hashes alike.
     pub fn hash_batch<K: Key>(&self, keys: &[K]) -> Vec<Hash> {
         let mut hashes = Vec::new();
         self.spec.scheme().hash_batch(keys, &mut hashes);
@@ -243,7 +243,7 @@ impl SharedScalable {
         Ok(Scalable::over(self.spec, self.growth, layers))
     }
 
-    /// The plain filter again.
+    /// Turn it back into a plain filter.
     pub fn into_inner(self) -> Scalable {
         let layers = self.layers.into_slots().filter_map(OnceLock::into_inner);
         let layers = layers.filter_map(|layer| layer.into_inner()).collect();

@@ -1,30 +1,30 @@
-//! What there is to say about a filter in numbers, whatever its kind: what `info` and `BF.INFO` show.
+//! Statistics of a filter of any kind: what `info` and `BF.INFO` show.
 
 use super::each::Read;
 use super::{Blocked, Kind, Moment};
 use crate::sizing::ClassicShape;
 
-/// What can be told without looking at a single bit.
+/// What is known without reading the bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Sizes {
     /// The kind.
     pub kind: Kind,
-    /// The keys it was made for, or has grown to; 0 where nobody said.
+    /// The keys it was made for, or has grown to; 0 if unknown.
     pub capacity: u64,
-    /// The rate it was made for; 0 where nobody said, and in an exact set.
+    /// The rate it was made for; 0 if unknown, and in an exact set.
     pub fpr: f64,
     /// The keys counted in; of a window, those it remembers.
     pub keys: u64,
     /// Bytes of its arrays.
     pub bytes: u64,
-    /// Layers or generations that are asked one after another.
+    /// Layers or generations, all of which a lookup may check.
     pub layers: u64,
     /// What its capacity is multiplied by when it is full; `None` where it does not grow.
     pub growth: Option<u32>,
     /// Of a window, what it remembers.
     pub window: Option<WindowStats>,
-    /// Whether it is hashed under a secret.
+    /// Whether keys are hashed with a secret.
     pub keyed: bool,
 }
 
@@ -40,11 +40,11 @@ pub struct WindowStats {
     pub oldest: u64,
 }
 
-/// Everything in numbers. All bits were read for it.
+/// All statistics; all bits are read for them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// What can be told without the bits.
+    /// What is known without reading the bits.
     pub sizes: Sizes,
     /// The share of bits that are set.
     pub fill: f64,
@@ -54,7 +54,7 @@ pub struct Stats {
     pub fpr_now: f64,
 }
 
-/// What one layer or generation is like.
+/// Statistics of one layer or generation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LayerStats {
@@ -72,7 +72,7 @@ pub struct LayerStats {
     pub fpr: f64,
 }
 
-/// More keys in than there is room for, and a rate above the one it was made for. No key is lost.
+/// More keys than the capacity, and a rate above the target. No key is lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Overfull {
@@ -80,11 +80,11 @@ pub struct Overfull {
     pub keys: u64,
     /// The keys it was made for.
     pub capacity: u64,
-    /// The rate as the bits stand.
+    /// The current rate, from the bits.
     pub fpr_now: f64,
     /// The rate it was made for.
     pub fpr: f64,
-    /// Of a window, its generations: it is crowded only until it has forgotten the burst.
+    /// The generations of a window, which is overfull only until the burst has expired.
     pub generations: Option<u32>,
 }
 
@@ -119,7 +119,7 @@ impl Stats {
         }
     }
 
-    /// Whether it holds more than it was made for. Where nobody said how much that is, and in an
+    /// Whether it holds more than it was made for. If the capacity is unknown, and in an
     /// exact set, it never does.
     pub fn overfull(&self) -> Option<Overfull> {
         Overfull::of(&self.sizes, || self.fpr_now)

@@ -129,7 +129,7 @@ impl Growing {
 }
 
 impl Windowed {
-    /// Let the host's active defragmentation move its arrays; no answer changes.
+    /// Lets a defragmenting allocator relocate the buffers; no answer changes.
     pub fn relocate(&mut self, memory: &mut Relocate<'_>) {
         let mut ring = Vec::from(std::mem::take(&mut self.ring)); // the same memory
         memory.relocate(&mut ring);

@@ -20,7 +20,7 @@ pub struct Hash(pub(crate) u64);
 
 impl Hash {
     /// A hash from elsewhere: what [`to_u64`](Hash::to_u64) gave, or numbers that are uniformly
-    /// distributed already. A filter answers nothing right about hashes of another seed or secret.
+    /// distributed already. Hashes of another seed or secret give wrong answers.
     #[inline]
     pub const fn from_u64(hash: u64) -> Hash {
         Hash(hash)

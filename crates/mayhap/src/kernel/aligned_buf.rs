@@ -11,7 +11,7 @@ const WORD: usize = size_of::<AtomicU64>();
 /// 1.3 to 2 times as much on small ones.
 const HUGE: usize = 2 << 20;
 
-/// Owned bytes, zeroed at first, whose start is aligned to a cache line (64 bytes), or to a huge
+/// Owned bytes, initially zero, whose start is aligned to a cache line (64 bytes), or to a huge
 /// page (2 MiB) when they are large. They read and write as plain bytes.
 ///
 /// The memory is words that *could* be atomic, so that a filter becomes a shared one and back by
@@ -70,7 +70,7 @@ impl AlignedBuf {
         self.bytes = usize::try_from(bytes).map_or(self.bytes, |bytes| bytes.min(self.bytes));
     }
 
-    /// Offer the memory to whoever tidies the heap. The bytes stay what they are, aligned as ever.
+    /// Lets a defragmenting allocator relocate the memory. The bytes do not change and stay aligned.
     pub fn move_by(&mut self, memory: &mut Relocate<'_>) {
         let (count, capacity) = (self._memory.len(), self._memory.capacity());
         if capacity == 0 {
@@ -106,12 +106,11 @@ fn align_of_array(bytes: usize) -> usize {
     if bytes >= 2 * HUGE { HUGE } else { 64 }
 }
 
-/// Moves what the allocator gave to a better place: how a server that tidies its heap is let into
-/// filters, see [`AnyFilter::relocate`](crate::AnyFilter::relocate).
+/// Relocates allocations for a server with active defragmentation, see [`AnyFilter::relocate`](crate::AnyFilter::relocate).
 pub struct Relocate<'a>(&'a mut dyn FnMut(NonNull<u8>) -> Option<NonNull<u8>>);
 
 impl<'a> Relocate<'a> {
-    /// A mover that does what this function does with the start of an allocation.
+    /// Relocate with this function, which is given the start of an allocation.
     ///
     /// # Safety
     ///
@@ -123,7 +122,7 @@ impl<'a> Relocate<'a> {
         Relocate(by)
     }
 
-    /// Offer the memory of a vector. What is in it stays the same and in its place.
+    /// Relocate the memory of a vector. Its contents do not change.
     pub fn relocate<T>(&mut self, items: &mut Vec<T>) {
         // What is aligned to more need not come from where the mover looks.
         const { assert!(align_of::<T>() <= 16) };
@@ -144,7 +143,7 @@ impl<'a> Relocate<'a> {
 
 impl fmt::Debug for Relocate<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Mover(..)")
+        f.write_str("Relocate(..)")
     }
 }
 
@@ -193,7 +192,7 @@ impl Clone for AlignedBuf {
 
 impl fmt::Debug for AlignedBuf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pages({} bytes)", self.bytes)
+        write!(f, "AlignedBuf({} bytes)", self.bytes)
     }
 }
 

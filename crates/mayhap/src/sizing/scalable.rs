@@ -37,7 +37,7 @@ const LEAST: f64 = 1e-6;
 pub struct Layer {
     /// The keys it takes before the next one comes.
     pub capacity: u64,
-    /// How it is laid out.
+    /// Its layout.
     pub shape: BlockedShape,
 }
 
