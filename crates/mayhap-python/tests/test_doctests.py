@@ -38,8 +38,10 @@ def test_every_public_name_is_documented_and_typed():
     assert Path(mh.__file__).with_name("py.typed").exists()
 
 
-def test_the_guide():
-    guide = Path(os.environ["MAYHAP_ROOT"]) / "docs" / "PYTHON.md"
-    if guide.exists():
-        failed, tried = doctest.testfile(str(guide), module_relative=False, optionflags=doctest.ELLIPSIS)
-        assert failed == 0 and tried > 10
+def test_the_pages():
+    for page, examples in [("docs/PYTHON.md", 10), ("docs/zh-CN/PYTHON.md", 10), ("README.md", 5)]:
+        file = str(Path(os.environ["MAYHAP_ROOT"]) / page)
+        failed, tried = doctest.testfile(
+            file, module_relative=False, optionflags=doctest.ELLIPSIS, encoding="utf-8"
+        )
+        assert failed == 0 and tried >= examples, page
