@@ -302,6 +302,12 @@ pub const GOALS: &[Goal] = &[
         },
     },
     Goal {
+        part: "python",
+        promise: "The Python package keeps the promises of keys, batches, files and signals, and leaks nothing",
+        control: "types that are no keys are refused by name",
+        trials: || vec![Trial::tests("the Python package", &["test -p mayhap-python"])],
+    },
+    Goal {
         part: "cross",
         promise: "The engine on emulated machines: NEON, big-endian, 32 bits",
         control: "golden files written on x86-64 are compared there",
