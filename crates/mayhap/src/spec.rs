@@ -197,7 +197,7 @@ pub enum SpecError {
 
 impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+        match *self {
             SpecError::Capacity { got } => {
                 write!(f, "capacity of {got} keys: it must lie between 1 and 2^48")
             }
@@ -236,19 +236,29 @@ impl fmt::Display for SpecError {
                 f,
                 "window of {generations} generations: there must be 1 to 1024, and a window of time must span some"
             ),
-            SpecError::Window { generations, span } => write!(
-                f,
-                "window of {generations} generations over {span} ticks: there must be 1 to 1024, each at least one tick"
-            ),
+            SpecError::Window { generations, span } => {
+                let (s, t) = (plural_s(generations.into()), plural_s(span));
+                write!(
+                    f,
+                    "window of {generations} generation{s} over {span} tick{t}: there must be 1 to 1024, each at least one tick"
+                )
+            }
             SpecError::Kind { kind, what } => write!(f, "a {kind} filter {what}"),
             SpecError::TooSmall { bytes } => {
-                write!(f, "{bytes} bytes of memory: too little for any useful rate")
+                let s = plural_s(bytes);
+                write!(f, "{bytes} byte{s} of memory: too little for any useful rate")
             }
             SpecError::Memory { bytes } => {
-                write!(f, "{bytes} bytes of memory: the system cannot give so much")
+                let s = plural_s(bytes);
+                write!(f, "{bytes} byte{s} of memory: the system cannot give so much")
             }
         }
     }
+}
+
+/// What follows the unit of a count.
+const fn plural_s(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }
 
 impl std::error::Error for SpecError {}

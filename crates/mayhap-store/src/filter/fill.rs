@@ -5,7 +5,6 @@ use crate::budget::Budget;
 use crate::clock::now_ms;
 use crate::keys::KeyBuffer;
 use mayhap::kind::BuildMode;
-use mayhap::sizing::Layer;
 use mayhap::window::Moment;
 use mayhap::{AnyFilter, Bitmap, Cascade, Hash, Kind, Scalable};
 use mayhap_foreign::Foreign;
@@ -334,8 +333,6 @@ fn check_layers(filter: &Scalable, more: u64, budget: Budget) -> Result<(), Chan
     if keys <= filter.capacity() {
         return Ok(());
     }
-    let spent: f64 = filter.layers().iter().map(|layer| layer.spec().fpr()).sum();
-    let next = Layer::next(filter.spec().fpr(), filter.growth(), filter.capacity(), spent);
-    let next_bytes = next.map_or(0, |layer| layer.shape.bits() / 8);
+    let next_bytes = filter.next_layer().map_or(0, |layer| layer.shape.bits() / 8);
     check_memory(budget, filter.bytes().saturating_add(next_bytes), keys)
 }
