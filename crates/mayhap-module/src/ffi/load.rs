@@ -4,7 +4,7 @@ use super::api::{self, Ctx, Info, Str, api, bytes_of};
 use super::command::{CUCKOO_TRAMPOLINES, TRAMPOLINES};
 use super::{alloc, config, data_type, docs, guarded};
 use crate::stats::STATS;
-use crate::table::{COMMANDS, CUCKOO, Command, Family};
+use crate::table::{COMMANDS, CUCKOO, Command, Family, Origin};
 use std::ffi::{CStr, CString, c_int};
 use std::sync::OnceLock;
 
@@ -13,15 +13,27 @@ const API_VERSION: c_int = 1;
 /// 0.1.0 is 100.
 const VERSION: c_int = 100;
 
-/// The ACL category of a family, as RedisBloom calls it.
-const fn category(family: Family) -> &'static CStr {
-    match family {
-        Family::Bloom => c"bloom",
-        Family::Cuckoo => c"cuckoo",
+/// The ACL category of a command: RedisBloom's holds the commands that it has there, because rules written
+/// for it are to allow no more. All others are in one of their own, and so is everything under another
+/// prefix.
+fn category(family: Family, origin: Origin) -> &'static CStr {
+    match (origin, family) {
+        (Origin::Compatible, Family::Bloom) if has_usual_names() => c"bloom",
+        (Origin::Compatible, Family::Cuckoo) if has_usual_names() => c"cuckoo",
+        _ => c"mayhap",
     }
 }
 
+/// RedisBloom's categories. The last three are empty here: a server does not start with an ACL file that
+/// names a category it does not know.
+const CATEGORIES: [&CStr; 5] = [c"bloom", c"cuckoo", c"cms", c"topk", c"tdigest"];
+
 static PREFIX: OnceLock<String> = OnceLock::new();
+
+/// Whether commands are called `BF.*` and `CF.*`.
+fn has_usual_names() -> bool {
+    PREFIX.get().is_none_or(|prefix| prefix.eq_ignore_ascii_case("bf"))
+}
 
 /// The name of a command as it is registered: `bf.add`, or whatever the prefix makes of it. In
 /// lowercase, as the server's own commands are and RedisBloom's: `ACL CAT` shows it as it is.
@@ -100,10 +112,10 @@ fn load(ctx: *mut Ctx, words: &[&[u8]]) -> Result<(), String> {
     }
     config::register(ctx)?;
     if let Some(add) = api.add_category {
-        // SAFETY: likewise. Another module may have made it already, which is as good.
-        unsafe {
-            add(ctx, category(Family::Bloom).as_ptr());
-            add(ctx, category(Family::Cuckoo).as_ptr());
+        let others = CATEGORIES.into_iter().filter(|_| has_usual_names());
+        for category in others.chain([c"mayhap"]) {
+            // SAFETY: likewise. Another module may have made it already, which is as good.
+            unsafe { add(ctx, category.as_ptr()) };
         }
     }
     for (command, door) in COMMANDS.iter().zip(TRAMPOLINES) {
@@ -143,7 +155,8 @@ fn register(
         docs::describe(handle, command);
         if let Some(set) = api().set_categories {
             let access = if command.writes() { "write" } else { "read" };
-            let words = CString::new(format!("{access} {}", category(family).to_string_lossy()));
+            let category = category(family, command.origin).to_string_lossy();
+            let words = CString::new(format!("{access} {category}"));
             set(handle, words.unwrap_or_default().as_ptr());
         }
     }

@@ -96,6 +96,44 @@ fn reading_needs_the_right_to_read_and_no_more() {
     }
 }
 
+/// Rules that were written for RedisBloom load, and allow no more than they did there.
+#[test]
+fn categories_hold_what_they_hold_with_redisbloom() {
+    for make in makes().into_iter().filter(|make| *make != Make::Redis) {
+        let server = Server::start(make, &[]);
+        let mut admin = server.client();
+        let mut names = |category: &str| {
+            let all = admin.say(&format!("ACL CAT {category}")).array();
+            let mut names: Vec<String> = all.into_iter().map(Value::text).collect();
+            names.sort();
+            names.join(" ")
+        };
+        assert_eq!(
+            names("bloom"),
+            "bf.add bf.card bf.debug bf.exists bf.info bf.insert bf.loadchunk bf.madd bf.mexists \
+             bf.reserve bf.scandump"
+        );
+        assert_eq!(
+            names("cuckoo"),
+            "cf.add cf.addnx cf.compact cf.count cf.debug cf.del cf.exists cf.info cf.insert \
+             cf.insertnx cf.loadchunk cf.mexists cf.reserve cf.scandump"
+        );
+        for none in ["cms", "topk", "tdigest"] {
+            assert_eq!(names(none), "");
+        }
+        let ours = names("mayhap");
+        assert!(ours.contains("bf.unseen") && !ours.contains("bf.add"), "{ours}");
+        let all = names("read") + &names("write");
+        assert!(ours.split(' ').all(|name| all.contains(name)), "{ours}");
+        let mut someone = user(&server, "~* +@bloom -@cms");
+        assert_eq!(someone.say("BF.ADD a x"), Value::Int(1));
+        assert!(is_refused(&someone.say("BF.UNSEEN_RO a x")));
+        let mut someone = user(&server, "~* +@bloom +@mayhap");
+        assert!(!is_refused(&someone.say("BF.UNSEEN_RO a x")));
+        assert!(is_refused(&someone.say("CF.ADD c x")));
+    }
+}
+
 #[test]
 fn a_dry_run_tells_the_same() {
     for make in makes() {
