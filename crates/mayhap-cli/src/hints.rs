@@ -292,6 +292,9 @@ fn replace(error: &ReplaceError) -> Option<String> {
              `convert -o` copies one out"
                 .to_owned()
         }
+        ReplaceError::Filter { .. } => {
+            "choose another name for the lines, or remove the file first".to_owned()
+        }
         ReplaceError::Sync { error, .. } => return system(error, "is there such a folder?"),
         ReplaceError::Exists { .. } => "choose another name".to_owned(),
         ReplaceError::Directory { .. } => "name a file in it".to_owned(),

@@ -8,7 +8,7 @@ mod outputs;
 mod states;
 
 use assert_cmd::Command;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -214,6 +214,54 @@ fn a_state_keeps_its_rules() {
     assert_eq!(run(&["dedup", "--state", &state], "ADA\nEve\n").0, "Eve\n");
     let err = refusal(&["dedup", "--state", &state, "--normalize", "hex"]);
     assert!(err.contains("normalized by lower, not by hex"), "{err}");
+}
+
+/// What `--window N` says: a repeat among the last N lines, new behind 1.25 N different ones, however
+/// often lines come again in between.
+#[test]
+fn a_window_of_lines_holds_however_often_lines_come_again() {
+    const N: u64 = 400;
+    let mut random = 1u64;
+    let mut below = |limit: u64| {
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % limit
+    };
+    // Few lines come most of the time, and some seldom.
+    let lines: Vec<u64> = (0..40_000)
+        .map(|_| match below(4) {
+            0 => below(2_500),
+            1 => below(400),
+            _ => below(40),
+        })
+        .collect();
+    let text: String = (0..).zip(&lines).map(|(at, line)| format!("{line}\t{at}\n")).collect();
+    let window = N.to_string();
+    let (out, _) = run(&["dedup", "--window", &window, "-p", "1e-9", "--field", "1"], text);
+    let place = |line: &str| line.split_once('\t').unwrap().1.parse().unwrap();
+    let printed: HashSet<u64> = out.lines().map(place).collect();
+    let (mut last, mut order) = (HashMap::new(), BTreeSet::new());
+    let (mut within, mut behind, mut between) = (0, 0, 0);
+    for (at, line) in (0u64..).zip(&lines) {
+        let before = last.insert(*line, at);
+        let different = before.map(|before| order.range(before + 1..).count() as u64);
+        before.map(|before| order.remove(&before));
+        order.insert(at);
+        let is_repeat = match (before, different) {
+            (Some(before), _) if at - before <= N => Some(true),
+            (None, _) => Some(false),
+            (_, Some(different)) if different >= N + N / 4 => Some(false),
+            _ => None,
+        };
+        let was_repeat = !printed.contains(&at);
+        match is_repeat {
+            Some(repeat) => assert_eq!(was_repeat, repeat, "line {line} at {at}, {before:?}"),
+            None => between += 1,
+        }
+        within += u32::from(is_repeat == Some(true));
+        behind += u32::from(is_repeat == Some(false) && before.is_some());
+    }
+    assert!(within > 10_000 && behind > 100 && between > 100, "{within}, {behind}, {between}");
 }
 
 #[test]

@@ -54,10 +54,15 @@ const TABLES: &[(u64, Known)] = &[
     (0xdb47_7524_8b80_fb57, "a LevelDB table"),
 ];
 
+/// Files of ours, which lines must not overwrite.
+const OURS: &[Magic] = &[
+    Magic(0, b"\x89MAY\r\n\x1a\n", "a Mayhap filter"),
+    Magic(0, b"\x89MAX\r\n\x1a\n", "a Mayhap exact state"),
+];
+
 /// Other starts that no list of keys has.
 #[cfg(feature = "text")]
 const NO_TEXT: &[Magic] = &[
-    Magic(0, b"\x89MAY\r\n\x1a\n", "a Mayhap filter"),
     Magic(0, b"\x5d\0\0", "an .lzma file"),
     Magic(0, b"\x1f\x9d", "a .Z file"),
     Magic(0, b"\x89LZO\0\r\n\x1a\n", "an lzop file"),
@@ -82,14 +87,15 @@ impl Magic {
 /// [`START`]; missing bytes do not decide.
 #[cfg(feature = "text")]
 pub(crate) fn of_start(start: &[u8]) -> Option<Known> {
-    let found = DATA.iter().chain(NO_TEXT).find(|magic| magic.is_in(start));
+    let found = DATA.iter().chain(OURS).chain(NO_TEXT).find(|magic| magic.is_in(start));
     found.map(|magic| magic.2).or_else(|| utf16(start))
 }
 
 /// Whether more bytes could still make it one: otherwise a live pipe is not waited for.
 #[cfg(feature = "text")]
 pub(crate) fn is_undecided(start: &[u8]) -> bool {
-    let mut front = DATA.iter().chain(NO_TEXT).filter(|magic| magic.0 == 0 && !magic.is_word());
+    let known = DATA.iter().chain(OURS).chain(NO_TEXT);
+    let mut front = known.filter(|magic| magic.0 == 0 && !magic.is_word());
     front.any(|Magic(_, magic, _)| magic.len() > start.len() && magic.starts_with(start))
 }
 
@@ -100,6 +106,13 @@ fn utf16(start: &[u8]) -> Option<Known> {
         [0xff, 0xfe, _, 0, ..] | [0xfe, 0xff, 0, _, ..] => Some("UTF-16 text"),
         _ => None,
     }
+}
+
+/// Which of our files it is, if it is one.
+pub(crate) fn of_our_file(path: &Path) -> io::Result<Option<Known>> {
+    let mut start = Vec::new();
+    File::open(path)?.take(START as u64).read_to_end(&mut start)?;
+    Ok(OURS.iter().find(|magic| magic.is_in(&start)).map(|magic| magic.2))
 }
 
 /// The type of a file that a filter must not overwrite: a table, an archive, a database.

@@ -56,6 +56,25 @@ fn a_run_that_fails_leaves_all_files_as_they_were() {
     assert_eq!(names(&folder), ["bad.gz", "dupes", "good", "out", "state"]);
 }
 
+/// `-o` of other verbs names the filter.
+#[test]
+fn lines_do_not_take_the_place_of_a_filter() {
+    let folder = Folder::new();
+    let (filter, exact) = (folder.path("f.may"), folder.path("e.max"));
+    run(&["dedup", "-q", "--state", &filter], "a\n");
+    run(&["dedup", "-q", "--exact", "--state", &exact], "a\n");
+    for (file, what) in [(&filter, "a Mayhap filter"), (&exact, "a Mayhap exact state")] {
+        let before = fs::read(file).unwrap();
+        for flag in ["-o", "--dupes"] {
+            let said = refusal(&["dedup", flag, file]);
+            assert!(said.contains(what) && said.contains("hint: choose another name"), "{said}");
+        }
+        let said = refusal(&["dedup", file]);
+        assert!(said.contains("not a list of keys"), "{said}");
+        assert!(fs::read(file).unwrap() == before);
+    }
+}
+
 #[test]
 fn an_interrupted_run_leaves_its_output_file_and_its_state() {
     let folder = Folder::new();

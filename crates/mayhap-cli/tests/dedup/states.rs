@@ -299,9 +299,10 @@ fn runs_that_begin_a_state_at_once_take_turns() {
 fn a_state_is_not_used_with_keys_from_elsewhere() {
     let folder = Folder::new();
     let table = folder.file("t.csv", "id,url\n1,a\n2,b\n");
-    let ways: [(&[&str], &str, &str); 4] = [
+    let ways: [(&[&str], &str, &str); 5] = [
         (&[], "a\n", "lines"),
         (&["--field", "2,3"], "x\ta\tb\n", "field 2-3"),
+        (&["--field", "2,3", "--delimiter", "|"], "x|a|b\n", "field 2-3 between '|'"),
         (&["--csv", "url"], "", "column url"),
         (&["--json-key", "/a~1b/0"], "{\"a/b\":[1]}\n", "JSON value /a~1b/0"),
     ];

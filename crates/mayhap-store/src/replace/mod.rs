@@ -28,6 +28,8 @@ pub enum Overwrite {
     /// Any file but those that hold more than a filter: sorted tables, Parquet and RDB files,
     /// archives, databases. To replace one, remove it first.
     Anything,
+    /// As [`Anything`](Overwrite::Anything), but no Mayhap filter and no exact state either: for lines.
+    NoFilter,
 }
 
 /// Replace the file at this path by what `write` writes, atomically.
@@ -136,6 +138,11 @@ impl Folder {
 fn may_replace(path: &Path, over: Overwrite) -> Result<(), ReplaceError> {
     match over {
         Overwrite::Nothing => Err(ReplaceError::Exists { path: path.to_owned() }),
+        Overwrite::NoFilter => match magic::of_our_file(path) {
+            Ok(None) => may_replace(path, Overwrite::Anything),
+            Ok(Some(what)) => Err(ReplaceError::Filter { path: path.to_owned(), what }),
+            Err(error) => Err(ReplaceError::Write { path: path.to_owned(), error }),
+        },
         Overwrite::Anything => match magic::of_data_file(path) {
             Ok(None) => Ok(()),
             Ok(Some(what)) => Err(ReplaceError::Data { path: path.to_owned(), what }),
@@ -303,6 +310,14 @@ pub enum ReplaceError {
         /// Which file.
         path: PathBuf,
         /// Its type.
+        what: &'static str,
+    },
+    /// The file is a filter or an exact state, and lines were to take its place.
+    #[error("{} is {what}, which would be lost", path.display())]
+    Filter {
+        /// Which file.
+        path: PathBuf,
+        /// Which kind of file.
         what: &'static str,
     },
     /// A directory.

@@ -106,7 +106,7 @@ impl Finished {
         let Finished { path, over, temp, folder } = self;
         let named = match over {
             Overwrite::Nothing => temp.persist_noclobber(&path),
-            Overwrite::Filters | Overwrite::Anything => temp.persist(&path),
+            Overwrite::Filters | Overwrite::Anything | Overwrite::NoFilter => temp.persist(&path),
         };
         match named {
             Ok(()) => {}

@@ -116,7 +116,11 @@ impl fmt::Display for KeyField {
             KeyField::Fields(fields) => {
                 f.write_str("field ")?;
                 let ranges: Vec<_> = fields.ranges.iter().map(|range| range as _).collect();
-                listed(f, &ranges)
+                listed(f, &ranges)?;
+                match fields.separator {
+                    b'\t' => Ok(()),
+                    other => write!(f, " between '{}'", other.escape_ascii()),
+                }
             }
             KeyField::Csv(csv) => {
                 f.write_str("column ")?;

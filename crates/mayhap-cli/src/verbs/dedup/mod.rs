@@ -130,12 +130,11 @@ pub struct Dedup {
     #[arg(value_parser = RangedU64ValueParser::<u32>::new().range(1..=1000))]
     max_repeat: u32,
 
-    /// Forget old lines: a line is a repeat only if it is among the last lines remembered (10M),
-    /// or came within this time (1h); a time needs -n, the distinct lines to expect in it. Lines
-    /// are forgotten a quarter of the window at a time: 10M means at least 10M lines and at most
-    /// 12.5M, 1h at least an hour and at most 75 minutes. A line that repeats in a later quarter
-    /// is remembered and counted again: if many do, fewer distinct lines are remembered, at least
-    /// a quarter of the window
+    /// Forget: a line is a repeat only within so many lines (10M), or such a time (1h), after it last
+    /// came; a time needs -n, the distinct lines to expect in it. Lines are forgotten a quarter of
+    /// the window at a time. 10M: a line that came among the last 10M lines of the input is a repeat,
+    /// and one since which 12.5M different lines have come is new. 1h: a repeat for an hour at
+    /// least, and for 75 minutes at most
     #[arg(long, value_name = "KEYS|TIME", value_parser = window_span)]
     window: Option<WindowSpan>,
 

@@ -48,7 +48,7 @@ impl Output {
         if let Some(file) = replace::special_file(path)? {
             return Ok(Output::stream(file, Some(path.to_owned()), watch));
         }
-        Ok(Output::Whole(Pending::begin(path, Overwrite::Anything)?))
+        Ok(Output::Whole(Pending::begin(path, Overwrite::NoFilter)?))
     }
 
     /// Whether what is written is out at once, and not only with the [`commit`](Output::commit).
