@@ -61,9 +61,27 @@ pub fn human_duration(span: Duration) -> String {
     parts.join(" ")
 }
 
+/// A span as a flag takes it: `7d`, `90m`, `1500ms`.
+pub fn duration_flag(span: Duration) -> String {
+    let ms = span.as_millis();
+    let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s"), (1, "ms")];
+    let unit = units.into_iter().find(|(each, _)| ms > 0 && ms % each == 0);
+    unit.map_or_else(|| "1ms".to_owned(), |(each, unit)| format!("{}{unit}", ms / each))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flags_are_read_back() {
+        for flag in ["7d", "24h", "90m", "1500ms", "61s"] {
+            let back = duration(&duration_flag(duration(flag).unwrap()));
+            assert_eq!(back, duration(flag), "{flag}");
+        }
+        assert_eq!(duration_flag(Duration::from_secs(86_400)), "1d");
+        assert_eq!(duration_flag(Duration::from_nanos(1)), "1ms");
+    }
 
     #[test]
     fn times_are_read() {

@@ -6,7 +6,7 @@ mod rate;
 mod size;
 
 pub use count::{count, grouped, plural, rounded};
-pub use duration::{duration, human_duration};
+pub use duration::{duration, duration_flag, human_duration};
 pub use rate::{percent, rate, rate_flag};
 pub use size::{bytes, size, size_flag};
 

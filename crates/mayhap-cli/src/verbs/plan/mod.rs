@@ -10,8 +10,10 @@ use crate::numbers;
 use crate::print;
 use clap::Args;
 use mayhap::sizing::Question;
-use mayhap::{Kind, KindSpec};
+use mayhap::window::Moment;
+use mayhap::{Kind, KindSpec, SpecError, Window};
 use mayhap_store::DEFAULT_FPR;
+use std::time::Duration;
 
 const MANUAL: &str = "\
 EXAMPLES:
@@ -20,6 +22,7 @@ EXAMPLES:
   mayhap plan -p 0.1% --memory 1GB   how many keys fit into a gigabyte?
   mayhap plan -n 1G --kind ribbon    draw another kind than the default
   mayhap plan -n 1M --growth 16      what it costs to keep 1% up to 16 million keys
+  mayhap plan -n 10M --window 24h    to remember the keys of a day, ten million at most
 
 EXIT STATUS:
   0  there is a plan
@@ -53,6 +56,11 @@ pub struct Plan {
     #[command(flatten)]
     removal: RemovalArgs,
 
+    /// Plan a windowed filter that remembers so long: -n keys at most come in that time. Without it
+    /// windows are of a number of keys
+    #[arg(long, value_name = "TIME", value_parser = numbers::duration)]
+    window: Option<Duration>,
+
     /// Number of parts that a windowed filter's window is divided into
     #[arg(long, value_name = "N", default_value_t = KindSpec::GENERATIONS)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -81,7 +89,26 @@ impl Plan {
         };
         self.removal.check(self.kind)?;
         self.removal.warn(self.kind, self.fpr, globals);
+        if let Some(kind) = self.kind.0.filter(|kind| *kind != Kind::Windowed)
+            && self.window.is_some()
+        {
+            return Err(refuse(
+                format!("--window: a {kind} filter forgets nothing"),
+                "--kind windowed does",
+            ));
+        }
+        if self.window.is_some() && self.removal.are_given() {
+            return Err(refuse(
+                "--deletes and --growth: a windowed filter forgets by itself",
+                "leave them out, or --window",
+            ));
+        }
+        let span = self.window.map_or(u64::MAX, |time| Moment::from(time).to_ticks());
+        if span < self.generations.into() {
+            return Err(SpecError::Window { generations: self.generations, span }.into());
+        }
         let chosen = match self.kind.0 {
+            None if self.window.is_some() => Kind::Windowed,
             None if self.removal.are_given() => Kind::Quotient,
             None => Kind::Blocked,
             Some(Kind::Bitmap) => {
@@ -98,20 +125,25 @@ impl Plan {
             }
             Some(kind) => kind,
         };
-        let growth = |(kind, plan)| match kind {
-            KindSpec::Quotient { .. } => {
+        let as_asked = |(kind, plan)| match (kind, self.window) {
+            (KindSpec::Quotient { .. }, _) => {
                 let kind = self.removal.spec();
                 (kind, ask.plan(kind))
             }
-            kind => (kind, plan),
+            (KindSpec::Windowed(_), Some(time)) => {
+                let kind = KindSpec::Windowed(Window::time(time, self.generations));
+                (kind, ask.plan(kind))
+            }
+            (kind, _) => (kind, plan),
         };
-        let answers: Vec<_> = ask.compare(self.generations).map(growth).collect();
+        let answers: Vec<_> = ask.compare(self.generations).map(as_asked).collect();
         let plan = answers
             .iter()
             .find(|(kind, _)| kind.kind() == chosen)
-            .map_or(Err(mayhap::SpecError::Rate { got: ask.bound().1 }), |(_, plan)| *plan)
+            .map_or(Err(SpecError::Rate { got: ask.bound().1 }), |(_, plan)| *plan)
             .hint("other numbers of keys (-n), rates (-p) or sizes (--memory) can be had")?;
-        let page = show::PlanReport { ask, chosen, plan, answers, generations: self.generations };
+        let (generations, window) = (self.generations, self.window);
+        let page = show::PlanReport { ask, chosen, plan, answers, generations, window };
         if globals.json {
             print::json(&page.json())?;
         } else {
@@ -127,8 +159,6 @@ pub fn table_for(keys: u64, bytes: u64) -> Option<String> {
     let (ask, chosen) = (Question::Rate { keys, bytes }, Kind::Blocked);
     let answers: Vec<_> = ask.compare(KindSpec::GENERATIONS).collect();
     let plan = answers.iter().find(|(kind, _)| kind.kind() == chosen)?.1.ok()?;
-    Some(
-        show::PlanReport { ask, chosen, plan, answers, generations: KindSpec::GENERATIONS }
-            .summary(),
-    )
+    let generations = KindSpec::GENERATIONS;
+    Some(show::PlanReport { ask, chosen, plan, answers, generations, window: None }.summary())
 }

@@ -1,11 +1,14 @@
 //! A plan on the terminal, and as JSON.
 
-use crate::numbers::{bytes, percent, plural, rate_flag, rounded, size_flag};
+use crate::numbers::{bytes, duration_flag, percent, plural, rate_flag, rounded, size_flag};
 use crate::print::{FAINT, GOOD, TITLE, bar, styled, table};
 use mayhap::kind::Traits;
-use mayhap::sizing::{Plan, Question, bitmap_bytes, bound_bytes, collision_rate, hash_set_bytes};
+use mayhap::sizing::{
+    MAX_SHARDS, Plan, Question, bitmap_bytes, bound_bytes, collision_rate, hash_set_bytes,
+};
 use mayhap::{Kind, KindSpec, SpecError};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// Everything there is to say.
 pub struct PlanReport {
@@ -16,6 +19,8 @@ pub struct PlanReport {
     /// What every kind answers.
     pub answers: Vec<(KindSpec, Result<Plan, SpecError>)>,
     pub generations: u32,
+    /// How long a windowed filter remembers; `None` where its keys are counted.
+    pub window: Option<Duration>,
 }
 
 /// What a kind can do beside answering.
@@ -64,6 +69,10 @@ struct Row {
 /// Loads the rate is drawn for, in quarters of the keys planned for.
 const QUARTERS: [u64; 9] = [1, 2, 3, 4, 5, 6, 8, 12, 16];
 const BAR_COLUMNS: usize = 40;
+/// The largest capacity of one filter on a server, there as here.
+const MOST_KEYS_OF_A_FILTER: u64 = 1 << 30;
+/// Some ten megabytes: moving a slot stops its node for as long as that takes.
+const KEYS_OF_A_SHARD: u64 = 1 << 25;
 /// What the words mean, for whoever sees them first.
 const LEGEND: &str = "\
 probes: places looked at for a key; lines: cache lines among them, the cost of a lookup
@@ -296,8 +305,14 @@ impl PlanReport {
         let keys = self.plan.keys();
         let mut line = "mayhap build -o seen.mayhap".to_owned();
         // A window of keys is as many as it remembers.
-        line += &match self.chosen {
-            Kind::Windowed => format!(" --window {keys} --generations {}", self.generations),
+        line += &match (self.chosen, self.window) {
+            (Kind::Windowed, None) => {
+                format!(" --window {keys} --generations {}", self.generations)
+            }
+            (Kind::Windowed, Some(time)) => {
+                let time = duration_flag(time);
+                format!(" -n {keys} --window {time} --generations {}", self.generations)
+            }
             _ => format!(" -n {keys}"),
         };
         line += &match self.ask {
@@ -315,7 +330,8 @@ impl PlanReport {
         line + " -"
     }
 
-    /// The same keys at the same rate, for RedisBloom and its like.
+    /// The same keys at the same rate, for RedisBloom and its like; windows, removal and filters
+    /// larger than a key can be need Mayhap's module.
     fn redis_line(&self) -> String {
         let fpr = match self.ask {
             Question::Memory { fpr, .. } | Question::Keys { fpr, .. } => fpr,
@@ -329,8 +345,28 @@ impl PlanReport {
             };
             return format!("CF.RESERVE seen {keys} ERROR {}{growth}", rate_flag(fpr));
         }
-        let scaling = if self.chosen == Kind::Scalable { "EXPANSION 4" } else { "NONSCALING" };
-        format!("BF.RESERVE seen {} {} {scaling}", rate_flag(fpr), self.plan.keys())
+        let (fpr, keys) = (rate_flag(fpr), self.plan.keys());
+        if keys > MOST_KEYS_OF_A_FILTER {
+            let shards = keys.div_ceil(KEYS_OF_A_SHARD).next_power_of_two();
+            let shards = shards.clamp(64, MAX_SHARDS.into());
+            return match self.chosen {
+                Kind::Windowed => {
+                    format!("more than the {MOST_KEYS_OF_A_FILTER} keys of one window")
+                }
+                _ => format!(
+                    "mayhap redis add -n {keys} -p {fpr} --shards {shards} redis+cluster://HOST:PORT seen -"
+                ),
+            };
+        }
+        let how = match (self.chosen, self.window) {
+            (Kind::Scalable, _) => "EXPANSION 4".to_owned(),
+            (Kind::Windowed, Some(time)) => {
+                format!("WINDOW {} GENERATIONS {}", time.as_secs_f64(), self.generations)
+            }
+            (Kind::Windowed, None) => format!("LAST {keys} GENERATIONS {}", self.generations),
+            _ => "NONSCALING".to_owned(),
+        };
+        format!("BF.RESERVE seen {fpr} {keys} {how}")
     }
 
     /// For programs.

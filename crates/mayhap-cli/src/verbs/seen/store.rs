@@ -59,6 +59,12 @@ pub struct StoreArgs {
 
 impl StoreArgs {
     pub fn open(&self, access: Access) -> anyhow::Result<Lists> {
+        if self.store.is_empty() {
+            return Err(refuse(
+                "the store has no name",
+                "--store names a file or a server, and so does MAYHAP_SEEN_STORE, which is empty",
+            ));
+        }
         let policy = self.policy.unwrap_or_default();
         let path = Path::new(&self.store);
         if !self.is_server() {
