@@ -65,7 +65,7 @@ pub fn human_duration(span: Duration) -> String {
 pub fn duration_flag(span: Duration) -> String {
     let ms = span.as_millis();
     let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s"), (1, "ms")];
-    let unit = units.into_iter().find(|(each, _)| ms > 0 && ms % each == 0);
+    let unit = units.into_iter().find(|(each, _)| ms > 0 && ms.is_multiple_of(*each));
     unit.map_or_else(|| "1ms".to_owned(), |(each, unit)| format!("{}{unit}", ms / each))
 }
 

@@ -92,13 +92,13 @@ impl Plan {
         if let Some(kind) = self.kind.0.filter(|kind| *kind != Kind::Windowed)
             && self.window.is_some()
         {
-            return Err(refuse(
+            return Err(error_with_hint(
                 format!("--window: a {kind} filter forgets nothing"),
                 "--kind windowed does",
             ));
         }
         if self.window.is_some() && self.removal.are_given() {
-            return Err(refuse(
+            return Err(error_with_hint(
                 "--deletes and --growth: a windowed filter forgets by itself",
                 "leave them out, or --window",
             ));

@@ -60,7 +60,7 @@ pub struct StoreArgs {
 impl StoreArgs {
     pub fn open(&self, access: Access) -> anyhow::Result<Lists> {
         if self.store.is_empty() {
-            return Err(refuse(
+            return Err(error_with_hint(
                 "the store has no name",
                 "--store names a file or a server, and so does MAYHAP_SEEN_STORE, which is empty",
             ));
