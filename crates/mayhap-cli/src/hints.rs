@@ -213,9 +213,9 @@ fn change(error: &ChangeError) -> Option<String> {
         ChangeError::Copy { .. } => "allow more with --max-memory",
         ChangeError::Format { error } => return format(error),
         ChangeError::Static { .. } => {
-            "build it anew from all lists, or with --kind blocked to add to it"
+            "build it again from all lists, or with --kind blocked to add to it"
         }
-        ChangeError::TwoLists => "--stash records single keys exactly, until it is built anew",
+        ChangeError::TwoLists => "--stash records single keys exactly, until it is built again",
         ChangeError::NoStash { .. } => "leave out --stash; only cascades have one",
         ChangeError::NoRemoval { .. } => {
             "build it with --kind quotient to remove keys, or with --kind windowed to forget old ones"

@@ -346,15 +346,16 @@ fn overfull(info: &Info) -> Option<(String, String)> {
 /// What it means that a filter is overfull, and what to do.
 pub fn overfull_text(kind: Option<Kind>, overfull: &Overfull) -> (String, String) {
     let Overfull { capacity, fpr_now, fpr, .. } = *overfull;
-    let keys =
-        overfull.keys.map_or("more keys than can be told".to_owned(), |keys| plural(keys, "key"));
+    let keys = overfull
+        .keys
+        .map_or("more keys than can be estimated".to_owned(), |keys| plural(keys, "key"));
     let (planned, now, asked) = (grouped(capacity), percent(fpr_now), percent(fpr));
     if let Some(generations) = overfull.generations {
         let what = format!(
             "crowded: {keys} in the {generations} parts of the window, planned for {planned}; \
              the rate is {now} now, {asked} was asked for, until they are forgotten. No key is lost"
         );
-        let hint = "where so many keys come in the time, build it with a larger -n or --window";
+        let hint = "if that many keys arrive in the window, build it with a larger -n or --window";
         return (what, hint.to_owned());
     }
     let what = format!(
@@ -362,7 +363,7 @@ pub fn overfull_text(kind: Option<Kind>, overfull: &Overfull) -> (String, String
          for. No key is lost"
     );
     let Some(kind) = kind else {
-        return (what, "build it anew from all its keys with a larger -n".to_owned());
+        return (what, "build it again from all its keys with a larger -n".to_owned());
     };
     // Twice what is in; a filter that is full to the brim cannot tell how many that are.
     let keys = overfull.keys.unwrap_or(0).max(overfull.estimate.unwrap_or(0));
@@ -373,7 +374,7 @@ pub fn overfull_text(kind: Option<Kind>, overfull: &Overfull) -> (String, String
         _ => "",
     };
     let hint = format!(
-        "build it anew from all its keys with -n {room} -p {}{or}; `mayhap plan -n {room}` shows the cost",
+        "build it again from all its keys with -n {room} -p {}{or}; `mayhap plan -n {room}` shows the cost",
         rate_flag(fpr)
     );
     (what, hint)

@@ -118,7 +118,7 @@ impl Descriptor {
         let head = DumpHead::decode(head).and_then(|head| head.single_file());
         let head = head.map_err(|error| error.to_string())?;
         if head.bytes != file.len() as u64 {
-            return Err(format!("{} bytes where {} are told of", file.len(), head.bytes));
+            return Err(format!("{} bytes where {} are declared", file.len(), head.bytes));
         }
         let container = Container::open(file).map_err(|error| error.to_string())?;
         container.verify().map_err(|error| error.to_string())?;

@@ -180,23 +180,23 @@ impl FilterError {
             FilterError::WrongType { .. } => "choose another name",
             FilterError::Shards { .. } => "the filter says how many it has: give no other number",
             FilterError::Lost { .. } => {
-                "load the filter anew; a server that holds filters must not evict (maxmemory-policy noeviction)"
+                "load the filter again; a server that holds filters must not evict (maxmemory-policy noeviction)"
             }
             FilterError::NotTheShard { .. } => {
-                "load the filter anew: nobody else may clear, delete or replace its shards, nor the server evict them (maxmemory-policy noeviction)"
+                "load the filter again: nobody else may clear, delete or replace its shards, nor the server evict them (maxmemory-policy noeviction)"
             }
             FilterError::ShardsBeside { .. } => {
-                "delete the filter that took the name and load the larger one anew, or delete the shards that are left (orphans)"
+                "delete the filter that took the name and load the larger one again, or delete the shards that are left (orphans)"
             }
             FilterError::Loading { .. } => {
-                "wait until it has ended; if it was killed, its claim lapses within half a minute, and the same file goes on where it was"
+                "wait until it has ended; if it was killed, its claim expires within half a minute, and loading the same file continues where it stopped"
             }
             FilterError::NotKept { .. } => {
                 "load it again when the servers are well; waiting for replicas keeps what was written through a failover"
             }
             FilterError::Replaced { .. } => "open it again",
             FilterError::Full { .. } => {
-                "make a larger one beside it and add to that, or build it anew from all items"
+                "create a larger one beside it and add to that, or build it again from all items"
             }
             FilterError::Name { .. } => "choose a name without braces: they decide the slot",
             FilterError::Refused { what, .. } if what.contains("memory") => {
@@ -238,7 +238,7 @@ impl fmt::Display for FilterError {
                 write!(f, "{key}: it has {have} shard{ending}, not {need}")
             }
             FilterError::Lost { key, node } => {
-                write!(f, "{key} on {node}: this shard is gone, so nobody knows what was in it")
+                write!(f, "{key} on {node}: this shard is gone, and with it what it held")
             }
             FilterError::NotTheShard { key, node, found } => {
                 write!(f, "{key} on {node}: not the shard that was there, but {found}")

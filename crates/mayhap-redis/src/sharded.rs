@@ -274,7 +274,7 @@ impl Sharded {
             return self.shard_missing(home);
         }
         if what.starts_with("WRONGTYPE") && self.about.is_some() {
-            return self.not_the_shard(home, "something that is no filter");
+            return self.not_the_shard(home, "something that is not a filter");
         }
         match what.strip_prefix("BADSHARD the key holds ") {
             Some(found) => self.not_the_shard(home, found),
@@ -435,7 +435,7 @@ impl Sharded {
         let (saved, found) = match self.filters.save_with_identity(&shard.key, to, moved) {
             Err(FilterError::Missing { .. }) => return Err(self.shard_missing(home)),
             Err(FilterError::WrongType { .. }) if self.about.is_some() => {
-                return Err(self.not_the_shard(home, "something that is no filter"));
+                return Err(self.not_the_shard(home, "something that is not a filter"));
             }
             saved => saved?,
         };

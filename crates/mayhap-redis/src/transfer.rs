@@ -363,7 +363,7 @@ impl Filters {
         let Some((head, shard)) = head else { return Ok((SavedFormat::RedisBloom, None)) };
         if bytes != head.bytes {
             return Err(damaged(format!(
-                "{bytes} bytes came where {} were told of: it changed while it was saved",
+                "{bytes} bytes came where {} were announced: it changed while it was saved",
                 head.bytes
             )));
         }

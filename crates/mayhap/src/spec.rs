@@ -209,7 +209,7 @@ impl fmt::Display for SpecError {
             }
             SpecError::BelowHash { got, floor } => write!(
                 f,
-                "false-positive rate of {got:e}: with so many keys 64-bit hashes alone collide at {floor:.1e}; ask for at least twice that"
+                "false-positive rate of {got:e}: with this many keys 64-bit hashes alone collide at {floor:.1e}; ask for at least twice that"
             ),
             SpecError::Width { got } => write!(
                 f,

@@ -27,7 +27,7 @@ pub fn rate(text: &str) -> Result<f64, String> {
         let share = rate_flag(value / 100.0);
         return Err(format!("{text:?} is a rate of 1 or more: {value}% is {share} or {value}%"));
     }
-    Err(format!("{text:?}: a rate lies between 1e-12 and 1 (100%)"))
+    Err(format!("{text:?}: a rate is between 1e-12 and 1 (100%)"))
 }
 
 /// A rate as people read it: `1%`, `0.1%`, `39.3%`, and `1e-6` where percents have too many

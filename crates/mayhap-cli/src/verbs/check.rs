@@ -125,7 +125,7 @@ fn check_counts(filter: &Filter) -> anyhow::Result<()> {
                 filter.path().display(),
                 filter.name()
             ),
-            "--kind quotient does: build it anew, or leave out --count-copies",
+            "--kind quotient does: build it again, or leave out --count-copies",
         )),
     }
 }

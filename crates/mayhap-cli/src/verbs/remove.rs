@@ -26,7 +26,7 @@ const MANUAL: &str = "\
 EXAMPLES:
   mayhap remove jobs.may gone.txt
   mayhap remove -v jobs.may gone.txt          and print those that were not in
-  mayhap remove cascade.may --stash gone.txt  recorded until it is built anew
+  mayhap remove cascade.may --stash gone.txt  recorded until it is built again
 
 EXIT STATUS:
   0    done, whether the keys were in or not
@@ -55,7 +55,7 @@ pub struct Remove {
     max_memory: MaxMemory,
 
     /// For a cascade, which is built from whole lists: record exactly, 8 bytes each, that the keys
-    /// are in no more, until it is built anew
+    /// are in no more, until it is built again
     #[arg(long)]
     stash: bool,
 

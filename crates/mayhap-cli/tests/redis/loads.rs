@@ -206,7 +206,7 @@ fn a_shard_that_is_not_the_one_is_an_error() {
             let error = wrong(dir, &format!("redis {verb} {url} list {input}"));
             let named = error.contains(&format!("{key} on {url}: "));
             assert!(
-                named && error.contains("\nhint: load the filter anew"),
+                named && error.contains("\nhint: load the filter again"),
                 "{change} {verb}: {error}"
             );
         }

@@ -267,7 +267,7 @@ fn rate_by_block(bytes: &[u8], block_bytes: usize, probes: u32) -> f64 {
 }
 
 fn no_more_keys() -> ForeignError {
-    refused("a ribbon filter takes no more keys: build anew")
+    refused("a ribbon filter accepts no more keys: build it again")
 }
 
 fn refused(what: &'static str) -> ForeignError {

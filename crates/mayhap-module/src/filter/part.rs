@@ -338,7 +338,7 @@ fn insert_hashes(
         AnyFilter::Sharded(filter) => filter.insert_batch_new(hashes, new),
         AnyFilter::Windowed(filter) => filter.insert_batch_new(hashes, Moment::ticks(now_ms), new),
         other => {
-            let what = "is built from all keys at once: build it anew";
+            let what = "is built from all keys at once: build it again";
             return Err(Unsupported::new(other.kind().name(), what).into());
         }
     }

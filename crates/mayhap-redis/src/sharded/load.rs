@@ -59,7 +59,7 @@ impl Sharded {
         filters.check_native()?;
         if !filters.keeps_identities() {
             return Err(FilterError::Pairing {
-                what: "the module there is of an earlier release, whose shards have no identity"
+                what: "the server's module is of an earlier release, whose shards have no identity"
                     .to_owned(),
                 hint: "load the module of this release there",
             });

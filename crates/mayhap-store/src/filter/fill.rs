@@ -102,7 +102,7 @@ impl Filter {
         fill_native(filter, keys, budget)
     }
 
-    /// Record keys exactly in the stash of a cascade, until it is built anew.
+    /// Record keys exactly in the stash of a cascade, until it is built again.
     pub fn stash_add(
         &mut self,
         keys: &dyn KeySource,
@@ -112,7 +112,7 @@ impl Filter {
         Ok(Filled { tally, non_integers: 0 })
     }
 
-    /// Record in the stash of a cascade that keys are in no more, until it is built anew.
+    /// Record in the stash of a cascade that keys are in no more, until it is built again.
     pub fn stash_remove(
         &mut self,
         keys: &dyn KeySource,

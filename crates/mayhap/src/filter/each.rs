@@ -113,7 +113,7 @@ pub(crate) trait LikeWith<Other> {
 }
 
 pub(super) const NO_REMOVAL: Reason = "cannot give keys up: choose quotient or a bitmap";
-pub(super) const STATIC: Reason = "is built from all keys at once: build it anew";
+pub(super) const STATIC: Reason = "is built from all keys at once: build it again";
 
 /// `Read` by the inherent methods of the same names, for a kind without a clock. What kinds say in
 /// different words is given: how it hashes, what it was made for, how long its arrays are.

@@ -153,7 +153,7 @@ impl fmt::Display for FormatError {
                 write!(f, "damaged: the footer does not end this file; restore it")
             }
             FormatError::BadField { name, got, need } => {
-                write!(f, "not a valid file: {name} is {got}, it must be {need}; make it anew")
+                write!(f, "not a valid file: {name} is {got}, it must be {need}; build it again")
             }
             FormatError::WrongKind { got, need } => {
                 write!(f, "a {got} filter, not a {need} one: open it as what it is, or as any kind")

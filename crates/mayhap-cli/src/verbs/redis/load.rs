@@ -122,8 +122,8 @@ impl Load {
         }
         if file.format() != Format::Redisbloom {
             return Err(error_with_hint(
-                format!("{name}: servers hold no {} filters", file.format()),
-                "`mayhap convert --to redisbloom` makes one they hold, if it is a relative; else build it anew from its keys",
+                format!("{name}: servers cannot hold {} filters", file.format()),
+                "`mayhap convert --to redisbloom` converts it if it is of the same family; otherwise build it again from its keys",
             ));
         }
         let bytes = file.file_bytes();
@@ -149,7 +149,7 @@ impl Load {
                         self.file.display(),
                         plural(filter.shards().len() as u64, "shard")
                     ),
-                    format!("leave out --shards, or build it anew with --shards {need}"),
+                    format!("leave out --shards, or build it again with --shards {need}"),
                 ))
             }
             (Some(need), other) if other.kind() != Kind::Sharded && need > 1 => {

@@ -133,7 +133,7 @@ impl ServerKey {
                     self.name()
                 ),
                 Some(
-                    "`mayhap redis save` it and `mayhap redis load --force` that: then every shard says whose it is",
+                    "`mayhap redis save` it and `mayhap redis load --force` that: then every shard identifies its filter",
                 ),
             );
         }

@@ -43,7 +43,7 @@ fn what_a_kind_cannot_do_is_refused_by_name() {
     let spec = Spec::new(100, 0.01).unwrap();
     let mut fuse = AnyFilter::from(Fuse::with_spec(spec, 0..100u64).unwrap());
     let error = fuse.insert("ada").unwrap_err();
-    assert_eq!(error.to_string(), "a fuse filter is built from all keys at once: build it anew");
+    assert_eq!(error.to_string(), "a fuse filter is built from all keys at once: build it again");
     assert_eq!([fuse.clear(), fuse.insert_batch(&[]).map(|_| ())], [Err(error); 2]);
     let other = fuse.clone();
     assert!(fuse.union(&other).is_err() && fuse.intersect(&other).is_err());

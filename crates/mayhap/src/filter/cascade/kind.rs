@@ -16,7 +16,7 @@ use crate::spec::{Spec, SpecError};
 use std::borrow::Cow;
 
 const TWO_LISTS: Reason =
-    "is built from two whole lists: build it anew, or use its stash until then";
+    "is built from two whole lists: build it again, or use its stash until then";
 
 read_by_name!([B: AsRef<[u8]>] Cascade<B>, filter => scheme: filter.scheme(),
     target: target_of(filter.spec()), bytes: filter.bytes());

@@ -99,7 +99,7 @@ fn what_a_kind_cannot_do_is_an_error_with_its_name() {
     let mut fuse = AnyFilter::from(Fuse::from_keys(0.01, ["ada"]).unwrap());
     assert_eq!(
         said(fuse.try_insert("eve")),
-        "a fuse filter is built from all keys at once: build it anew"
+        "a fuse filter is built from all keys at once: build it again"
     );
     let mut window =
         Windowed::with_rate(100, 0.01, Window::time(std::time::Duration::from_secs(60), 4))

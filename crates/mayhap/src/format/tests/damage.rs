@@ -158,7 +158,7 @@ fn unsound_lines_are_refused_by_name() {
     let error = verify(&file).unwrap_err().to_string();
     assert_eq!(
         error,
-        "not a valid file: quotient filter is unsound: an offset does not follow from the line before (number 0), it must be sound; make it anew"
+        "not a valid file: quotient filter is unsound: an offset does not follow from the line before (number 0), it must be sound; build it again"
     );
     assert_eq!(AnyFilter::decode(&file, None).unwrap_err().to_string(), error);
     assert_eq!(AnyFilter::check(&file, None).unwrap_err().to_string(), error);

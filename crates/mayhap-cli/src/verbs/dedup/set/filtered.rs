@@ -91,7 +91,7 @@ impl Seen for FilterSet {
                         format!(
                             "{keys} lines are as many as a filter can tell apart at a rate of {asked}"
                         ),
-                        "choose a higher rate with -p, or --exact; a state is then begun anew",
+                        "choose a higher rate with -p, or --exact; a state then starts over",
                     ),
                 }
             }
