@@ -1,7 +1,8 @@
 //! The competitors, each used as its own documentation shows.
 //!
-//! Filters that take hashes instead of keys (`sbbf-rs-safe`, `xorf`) get the same XXH3 hash as
-//! Mayhap's, including its cost.
+//! Filters that take hashes instead of keys (`sbbf-rs-safe`, `xorf`) get the same hash as Mayhap's,
+//! including its cost. `sbbf-rs-safe` takes whole bits per key, with which its rate is higher than what was
+//! asked for: beside it stands one that has as many bits as the rate needs.
 
 use crate::alloc_counter;
 use crate::candidate::{Candidate, Mode};
@@ -98,7 +99,15 @@ pub fn fast<K: Keys>(keys: u64, fpr: f64) -> Vec<Box<dyn Candidate<K>>> {
     // It takes whole bits per key: as many as Mayhap's needs, rounded.
     let sbbf_bits = if fpr < 0.005 { 15 } else { 10 };
     let sbbf = sbbf_rs_safe::Filter::new(sbbf_bits, items);
+    let equal = sbbf_rs_safe::Filter::new(1, (split_block_bits(fpr) * keys as f64) as usize);
     vec![
+        Box::new(Competitor {
+            name: "sbbf-rs-safe (equal rate)",
+            bits: 8 * equal.as_bytes().len() as u64,
+            filter: equal,
+            insert: |f: &mut sbbf_rs_safe::Filter, key: &K::Key| _ = f.insert_hash(hash(key)),
+            contains: |f: &sbbf_rs_safe::Filter, key: &K::Key| f.contains_hash(hash(key)),
+        }),
         Box::new(Competitor {
             name: "fastbloom (foldhash)",
             bits: fold.num_bits() as u64,
@@ -122,6 +131,27 @@ pub fn fast<K: Keys>(keys: u64, fpr: f64) -> Vec<Box<dyn Candidate<K>>> {
         }),
         fuse(fpr),
     ]
+}
+
+/// Bits per key at which a split-block filter has this rate: blocks of 256 bits, eight words of 32 with a
+/// bit of each key, by the Poisson mixture over their loads.
+fn split_block_bits(fpr: f64) -> f64 {
+    let rate = |bits_per_key: f64| -> f64 {
+        let mean = 256.0 / bits_per_key;
+        let mut chance = (-mean).exp();
+        (1..400)
+            .map(|load| {
+                chance *= mean / f64::from(load);
+                chance * (1.0 - (31.0f64 / 32.0).powi(load)).powi(8)
+            })
+            .sum()
+    };
+    let (mut low, mut high) = (2.0, 200.0);
+    for _ in 0..50 {
+        let middle = (low + high) / 2.0;
+        if rate(middle) > fpr { low = middle } else { high = middle }
+    }
+    high
 }
 
 /// The narrowest of xorf's that meets the rate.

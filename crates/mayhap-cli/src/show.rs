@@ -134,8 +134,10 @@ fn native_lines(info: &Info, native: &NativeInfo) -> Vec<(&'static str, String)>
         "hash",
         match (info.scheme, native.seed) {
             (SchemeId::EXACT, _) => "none: the keys themselves".to_owned(),
-            (SchemeId::XXH3, seed) => format!("{name}, seed {}, not keyed", seed.unwrap_or(0)),
-            (SchemeId::SIP13, _) => format!("{name}, keyed: its secret is in the key file"),
+            (id, seed) if id.has_seed() => {
+                format!("{name}, seed {}, not keyed", seed.unwrap_or(0))
+            }
+            (id, _) if id.is_keyed() => format!("{name}, keyed: its secret is in the key file"),
             (other, _) => format!("{name} (scheme {})", other.0),
         },
     ));

@@ -8,9 +8,9 @@
 use crate::identity::{FilterId, Mark};
 use mayhap::format::dump::DumpHead;
 use mayhap::format::{Container, Metadata, MetadataError, layout_of_shards, shards_of, write};
-use mayhap::scheme::{Native, SchemeId};
+use mayhap::scheme::Native;
 use mayhap::sizing::MAX_SHARDS;
-use mayhap::{Kind, Sharded, Spec, SpecError};
+use mayhap::{Kind, Secret, Sharded, Spec, SpecError};
 
 /// The description of a sharded filter: everything a client must know.
 ///
@@ -127,13 +127,11 @@ impl Descriptor {
             return Err(format!("it is a {} filter, not what tells of shards", header.kind));
         }
         let (shards, shard_capacity) = shards_of(header).map_err(|error| error.to_string())?;
-        let scheme = match (header.scheme, head.secret) {
-            (SchemeId::XXH3, None) => Native::seeded(header.seed_or_key_check),
-            (SchemeId::SIP13, Some(secret)) if secret.check() == header.seed_or_key_check => {
-                Native::keyed(secret)
-            }
-            (id, _) => return Err(format!("scheme {} without what goes with it", id.0)),
-        };
+        let (id, seed_or_check) = (header.scheme, header.seed_or_key_check);
+        let wrong = |secret: Secret| secret.check() != seed_or_check;
+        let scheme = Native::of_id(id, seed_or_check, head.secret)
+            .filter(|_| !head.secret.is_some_and(wrong))
+            .ok_or_else(|| format!("scheme {} without what goes with it", id.0))?;
         let spec = Spec::new(header.capacity, header.fpr).map_err(|error| error.to_string())?;
         if shard_capacity == 0 || shard_capacity > header.capacity || shards > MAX_SHARDS {
             return Err(format!("{shards} shards of {shard_capacity} keys"));

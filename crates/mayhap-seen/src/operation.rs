@@ -21,7 +21,7 @@ pub fn hash_ids<I: AsRef<[u8]>>(owner: &[u8], ids: &[I]) -> Vec<Hash> {
 }
 
 fn salted(owner: &[u8]) -> Native {
-    Native::seeded(Native::seeded(0).hash_bytes(owner).to_u64())
+    Native::xxh3(Native::xxh3(0).hash_bytes(owner).to_u64())
 }
 
 /// The candidates that are neither seen nor on offer, in order.

@@ -118,7 +118,7 @@ pub use filter::{
 pub use hash::{Hash, Secret};
 pub use key::Key;
 #[cfg(feature = "std")]
-pub use spec::{Spec, SpecError};
+pub use spec::{Optimize, Spec, SpecError};
 pub use traits::{Contains, Insert, Remove, Unsupported};
 
 /// The error of the exact set of integers.

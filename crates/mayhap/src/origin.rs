@@ -30,6 +30,7 @@ pub(crate) fn check(scheme: &Native, hashes: &[Hash]) {
 #[cfg(all(debug_assertions, feature = "std"))]
 mod made {
     use super::{Hash, Native};
+    use crate::scheme::Scheme;
     use std::cell::RefCell;
     use std::collections::VecDeque;
 
@@ -68,7 +69,10 @@ mod made {
     }
 
     fn described(scheme: &Native) -> String {
-        scheme.seed().map_or_else(|| "a secret".to_owned(), |seed| format!("seed {seed}"))
+        let how =
+            scheme.seed().map_or_else(|| "a secret".to_owned(), |seed| format!("seed {seed}"));
+        // What filters usually have goes without saying.
+        if !scheme.id().has_columns() { how } else { format!("{how} as {}", scheme.id().name()) }
     }
 }
 

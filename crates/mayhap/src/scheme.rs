@@ -7,7 +7,7 @@
 #[cfg(feature = "std")]
 use crate::Key;
 use crate::hash::{
-    Hash, Secret, flipped_seed, reduce, sip13_128, xxh3_64, xxh3_64_of_eight,
+    EightByteSeeds, Hash, Secret, flipped_seed, reduce, sip13_128, xxh3_64, xxh3_64_of_eight,
     xxh3_64_of_nine_to_sixteen,
 };
 #[cfg(feature = "std")]
@@ -23,10 +23,16 @@ pub struct SchemeId(pub u16);
 impl SchemeId {
     /// No hash at all: an exact set.
     pub const EXACT: SchemeId = SchemeId(0);
-    /// XXH3-64 with a 64-bit seed, and each kind's own probe rule.
+    /// XXH3-64 with a 64-bit seed, and each kind's first probe rule.
     pub const XXH3: SchemeId = SchemeId(1);
-    /// SipHash-1-3-128 with a secret, its halves folded by xor, and each kind's own probe rule.
+    /// SipHash-1-3-128 with a secret, its halves folded by xor, and each kind's first probe rule.
     pub const SIP13: SchemeId = SchemeId(2);
+    /// XXH3-64 with a 64-bit seed, but keys of eight bytes by two folded products; lines of `Blocked`
+    /// may have [columns](crate::sizing::ProbeRule::Columns).
+    pub const XXH3_V2: SchemeId = SchemeId(3);
+    /// SipHash-1-3-128 as in [`SIP13`](SchemeId::SIP13); lines of `Blocked` may have
+    /// [columns](crate::sizing::ProbeRule::Columns).
+    pub const SIP13_V2: SchemeId = SchemeId(4);
     /// The first id of other programs' schemes.
     pub const FIRST_FOREIGN: SchemeId = SchemeId(256);
 
@@ -36,8 +42,25 @@ impl SchemeId {
             SchemeId::EXACT => "exact",
             SchemeId::XXH3 => "xxh3-64",
             SchemeId::SIP13 => "siphash-1-3-128",
+            SchemeId::XXH3_V2 => "xxh3-64-v2",
+            SchemeId::SIP13_V2 => "siphash-1-3-128-v2",
             _ => "foreign",
         }
+    }
+
+    /// Whether keys are hashed under a secret.
+    pub fn is_keyed(self) -> bool {
+        matches!(self, SchemeId::SIP13 | SchemeId::SIP13_V2)
+    }
+
+    /// Whether keys are hashed with a seed that may be shown.
+    pub fn has_seed(self) -> bool {
+        matches!(self, SchemeId::XXH3 | SchemeId::XXH3_V2)
+    }
+
+    /// Whether it is one of those whose filters may have [columns](crate::sizing::ProbeRule::Columns).
+    pub(crate) fn has_columns(self) -> bool {
+        matches!(self, SchemeId::XXH3_V2 | SchemeId::SIP13_V2)
     }
 }
 
@@ -116,7 +139,10 @@ pub struct Native(Mode);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     /// A seed, and its form for keys of eight bytes.
-    Seeded(u64, u64),
+    Xxh3(u64, u64),
+    Sip13(Secret),
+    /// Likewise.
+    Seeded(u64, EightByteSeeds),
     Keyed(Secret),
 }
 
@@ -129,32 +155,75 @@ impl Default for Native {
 impl Native {
     /// XXH3-64 with this seed.
     pub const fn seeded(seed: u64) -> Native {
-        Native(Mode::Seeded(seed, flipped_seed(seed)))
+        Native::xxh3(seed)
     }
 
     /// SipHash-1-3-128 with this secret.
     pub const fn keyed(secret: Secret) -> Native {
+        Native::sip13(secret)
+    }
+
+    /// XXH3-64 with this seed for keys of any length, and the first probe rule:
+    /// [`SchemeId::XXH3`].
+    pub const fn xxh3(seed: u64) -> Native {
+        Native(Mode::Xxh3(seed, flipped_seed(seed)))
+    }
+
+    /// SipHash-1-3-128 with this secret, and the first probe rule: [`SchemeId::SIP13`].
+    pub const fn sip13(secret: Secret) -> Native {
+        Native(Mode::Sip13(secret))
+    }
+
+    /// XXH3-64 with this seed, keys of eight bytes by two folded products, and lines that may have
+    /// columns: [`SchemeId::XXH3_V2`].
+    pub const fn columns(seed: u64) -> Native {
+        Native(Mode::Seeded(seed, EightByteSeeds::new(seed)))
+    }
+
+    /// SipHash-1-3-128 with this secret, and lines that may have columns: [`SchemeId::SIP13_V2`].
+    pub const fn columns_keyed(secret: Secret) -> Native {
         Native(Mode::Keyed(secret))
     }
 
     /// Whether a secret is needed for lookups.
     pub const fn is_keyed(&self) -> bool {
-        matches!(self.0, Mode::Keyed(_))
+        matches!(self.0, Mode::Keyed(_) | Mode::Sip13(_))
     }
 
     /// The seed, unless keyed.
     pub const fn seed(&self) -> Option<u64> {
         match self.0 {
-            Mode::Seeded(seed, _) => Some(seed),
-            Mode::Keyed(_) => None,
+            Mode::Seeded(seed, _) | Mode::Xxh3(seed, _) => Some(seed),
+            Mode::Keyed(_) | Mode::Sip13(_) => None,
         }
     }
 
     /// The secret, if keyed.
     pub const fn secret(&self) -> Option<Secret> {
         match self.0 {
-            Mode::Seeded(..) => None,
-            Mode::Keyed(secret) => Some(secret),
+            Mode::Seeded(..) | Mode::Xxh3(..) => None,
+            Mode::Keyed(secret) | Mode::Sip13(secret) => Some(secret),
+        }
+    }
+
+    /// What hashes keys of filters of the second schemes that are not keyed.
+    #[cfg(feature = "std")]
+    pub(crate) const fn short_hash(&self) -> Option<ShortHash> {
+        match self.0 {
+            Mode::Seeded(seed, eight) => Some(ShortHash { seed, eight }),
+            _ => None,
+        }
+    }
+
+    /// The scheme of this id: with this seed, or this secret. `None` for ids that are not Mayhap's,
+    /// or where neither is what it needs.
+    pub fn of_id(id: SchemeId, seed: u64, secret: Option<Secret>) -> Option<Native> {
+        match (id, secret) {
+            (SchemeId::XXH3, None) => Some(Native::xxh3(seed)),
+            (SchemeId::XXH3_V2, None) => Some(Native::columns(seed)),
+            (SchemeId::SIP13, Some(secret)) => Some(Native::sip13(secret)),
+            (SchemeId::SIP13_V2, Some(secret)) => Some(Native::columns_keyed(secret)),
+            _ => None,
         }
     }
 
@@ -166,11 +235,18 @@ impl Native {
         hashes.clear();
         match self.0 {
             // Several at a time with SIMD: half the time of one by one.
-            Mode::Seeded(seed, flipped_seed) => {
-                crate::kernel::vectorize(Seeded { keys, seed, flipped_seed, hashes });
+            Mode::Xxh3(seed, flipped_seed) => {
+                let eight = |bytes| xxh3_64_of_eight(bytes, flipped_seed);
+                crate::kernel::vectorize(HashMany { keys, seed, eight, hashes });
+            }
+            Mode::Seeded(seed, eight) => {
+                let eight = |bytes| eight.hash(bytes);
+                crate::kernel::vectorize(HashMany { keys, seed, eight, hashes });
             }
             // Several in SIMD lanes: a single one is latency-bound.
-            Mode::Keyed(secret) => crate::kernel::sip::hash_batch(keys, &secret, hashes),
+            Mode::Keyed(secret) | Mode::Sip13(secret) => {
+                crate::kernel::sip::hash_batch(keys, &secret, hashes);
+            }
         }
         crate::origin::note(self, hashes);
     }
@@ -178,8 +254,8 @@ impl Native {
     /// What a file stores: the seed, or the check value of the secret.
     pub fn seed_or_key_check(&self) -> u64 {
         match &self.0 {
-            Mode::Seeded(seed, _) => *seed,
-            Mode::Keyed(secret) => secret.check(),
+            Mode::Seeded(seed, _) | Mode::Xxh3(seed, _) => *seed,
+            Mode::Keyed(secret) | Mode::Sip13(secret) => secret.check(),
         }
     }
 }
@@ -199,8 +275,10 @@ impl Scheme for Native {
 
     fn id(&self) -> SchemeId {
         match self.0 {
-            Mode::Seeded(..) => SchemeId::XXH3,
-            Mode::Keyed(_) => SchemeId::SIP13,
+            Mode::Xxh3(..) => SchemeId::XXH3,
+            Mode::Sip13(_) => SchemeId::SIP13,
+            Mode::Seeded(..) => SchemeId::XXH3_V2,
+            Mode::Keyed(_) => SchemeId::SIP13_V2,
         }
     }
 
@@ -208,8 +286,11 @@ impl Scheme for Native {
     #[inline(always)]
     fn hash_bytes(&self, bytes: &[u8]) -> Hash {
         match &self.0 {
-            Mode::Seeded(seed, flipped_seed) => seeded(bytes, *seed, *flipped_seed),
-            Mode::Keyed(secret) => keyed(bytes, secret),
+            Mode::Seeded(seed, eight) => seeded(bytes, *seed, |bytes| eight.hash(bytes)),
+            Mode::Xxh3(seed, flipped_seed) => {
+                seeded(bytes, *seed, |bytes| xxh3_64_of_eight(bytes, *flipped_seed))
+            }
+            Mode::Keyed(secret) | Mode::Sip13(secret) => keyed(bytes, secret),
         }
     }
 
@@ -229,23 +310,47 @@ impl Scheme for Native {
     }
 }
 
-/// Many keys to be hashed with a seed.
+/// What hashes a key where it is seeded, and all that it needs to know: for kernels that hash and
+/// look up in one function.
 #[cfg(feature = "std")]
-struct Seeded<'a, K> {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShortHash {
+    eight: EightByteSeeds,
+    seed: u64,
+}
+
+#[cfg(feature = "std")]
+impl Default for ShortHash {
+    fn default() -> ShortHash {
+        ShortHash { eight: EightByteSeeds::new(0), seed: 0 }
+    }
+}
+
+#[cfg(feature = "std")]
+impl ShortHash {
+    #[inline(always)]
+    pub(crate) fn hash(&self, bytes: &[u8]) -> Hash {
+        seeded(bytes, self.seed, |bytes| self.eight.hash(bytes))
+    }
+}
+
+/// Many keys to be hashed with a seed; `eight` hashes those of eight bytes.
+#[cfg(feature = "std")]
+struct HashMany<'a, K, F> {
     keys: &'a [K],
     seed: u64,
-    flipped_seed: u64,
+    eight: F,
     hashes: &'a mut Vec<Hash>,
 }
 
 #[cfg(feature = "std")]
-impl<K: Key> crate::kernel::Vectorize for Seeded<'_, K> {
+impl<K: Key, F: Fn([u8; 8]) -> u64> crate::kernel::Vectorize for HashMany<'_, K, F> {
     type Out = ();
 
     #[inline(always)]
     fn run(self) {
-        let Seeded { keys, seed, flipped_seed, hashes } = self;
-        let hash = |key: &K| seeded(key.key_bytes().as_ref(), seed, flipped_seed);
+        let HashMany { keys, seed, eight, hashes } = self;
+        let hash = |key: &K| seeded(key.key_bytes().as_ref(), seed, &eight);
         // A batch with one short key usually has many; for integers this is known at compile time.
         let short = keys.first().is_some_and(|key| is_short(key.key_bytes().as_ref()));
         let (groups, rest) = if short { keys.as_chunks() } else { (&[][..], keys) };
@@ -262,9 +367,9 @@ impl<K: Key> crate::kernel::Vectorize for Seeded<'_, K> {
 /// Eight bytes are usually an integer, whose length is known at compile time: then this check costs
 /// nothing.
 #[inline(always)]
-fn seeded(bytes: &[u8], seed: u64, flipped_seed: u64) -> Hash {
+fn seeded(bytes: &[u8], seed: u64, eight: impl Fn([u8; 8]) -> u64) -> Hash {
     match bytes.try_into() {
-        Ok(eight) => Hash(xxh3_64_of_eight(eight, flipped_seed)),
+        Ok(bytes) => Hash(eight(bytes)),
         Err(_) => {
             let short = xxh3_64_of_nine_to_sixteen(bytes, seed);
             Hash(short.unwrap_or_else(|| xxh3_64(bytes, seed)))

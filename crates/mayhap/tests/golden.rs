@@ -4,11 +4,12 @@
 
 use mayhap::cascade::CascadeOptions;
 use mayhap::format::{self, Metadata};
-use mayhap::scheme::Scheme;
+use mayhap::scheme::{Native, Scheme};
+use mayhap::sizing::BlockedShape;
 use mayhap::window::Moment;
 use mayhap::{
-    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Hash, Kind, Quotient, Ribbon, Scalable,
-    Secret, Sharded, Spec, Window, Windowed,
+    AnyFilter, Blocked, Cascade, Classic, Counting, Fuse, Hash, Kind, Optimize, Quotient, Ribbon,
+    Scalable, Secret, Sharded, Spec, Window, Windowed,
 };
 use std::path::PathBuf;
 
@@ -32,10 +33,12 @@ fn metadata() -> Metadata {
 
 /// Every file by name, made anew.
 fn made_now() -> Vec<(&'static str, AnyFilter, Option<Secret>)> {
-    let spec = Spec::new(1_000, 0.01).unwrap().with_seed(42);
-    let tight = Spec::new(1_000, 1e-4).unwrap().with_seed(42);
-    let few = Spec::new(100, 0.01).unwrap().with_seed(42); // so that it grows
-    let keyed = spec.with_secret(secret());
+    // As they were made before lines had columns: what is made now follows them.
+    let scheme = Native::xxh3(42);
+    let spec = Spec::new(1_000, 0.01).unwrap().with_scheme(scheme);
+    let tight = Spec::new(1_000, 1e-4).unwrap().with_scheme(scheme);
+    let few = Spec::new(100, 0.01).unwrap().with_scheme(scheme); // so that it grows
+    let keyed = spec.with_scheme(Native::sip13(secret()));
     let mut files: Vec<(_, AnyFilter, _)> = vec![
         ("classic", Classic::new(spec).unwrap().into(), None),
         ("classic-keyed", Classic::new(keyed).unwrap().into(), Some(secret())),
@@ -82,12 +85,12 @@ fn made_now() -> Vec<(&'static str, AnyFilter, Option<Secret>)> {
     let of_keyed = Quotient::from_keys(keyed, &all).unwrap();
     files.push(("quotient-keyed", of_keyed.into(), Some(secret())));
     // Made for 100 keys and two doublings, grown further; copies in a side table.
-    let mut grown = Quotient::with_growth(Spec::new(100, 0.01).unwrap().with_seed(42), 2).unwrap();
+    let mut grown = Quotient::with_growth(few, 2).unwrap();
     all.iter().for_each(|key| _ = grown.insert(key));
     (0..40u64).for_each(|key| (0..key).for_each(|_| _ = grown.insert(key)));
     files.push(("quotient-grown", grown.into(), None));
     // Past its capacity, so that lines spill far; changed since, and must not grow.
-    let mut full = Quotient::new(Spec::new(930, 0.001).unwrap().with_seed(42)).unwrap();
+    let mut full = Quotient::new(Spec::new(930, 0.001).unwrap().with_scheme(scheme)).unwrap();
     full.set_auto_grow(false);
     (5000..5100u64).for_each(|key| _ = full.insert(key));
     all.iter().for_each(|key| _ = full.insert(key));
@@ -120,14 +123,63 @@ fn made_now() -> Vec<(&'static str, AnyFilter, Option<Secret>)> {
     let excluded = excluded().into_iter().chain(integers(30_000..60_000)).collect();
     let many = Cascade::from_hashes(half, CascadeOptions::default(), included, excluded).unwrap();
     files.push(("cascade-many", many.into(), None));
+    files.extend(of_the_second_schemes());
     #[cfg(feature = "bitmap")]
     files.push(("bitmap", members().0.collect::<mayhap::Bitmap>().into(), None));
     files
 }
 
+/// Those whose lines have columns, and others that are hashed as those are.
+fn of_the_second_schemes() -> Vec<(&'static str, AnyFilter, Option<Secret>)> {
+    let spec = Spec::new(1_000, 0.01).unwrap().with_seed(42).with_columns();
+    let keyed = spec.with_secret(secret()).with_columns();
+    let few = Spec::new(100, 0.01).unwrap().with_seed(42).with_columns();
+    let shaped = |lines, per_key, columns| {
+        let shape = BlockedShape::with_columns(lines, per_key, columns);
+        AnyFilter::from(Blocked::with_shape(spec, shape).unwrap())
+    };
+    let anywhere =
+        Blocked::new(Spec::new(1_000, 0.1).unwrap().with_seed(42).with_columns()).unwrap();
+    let small = few.with_optimize(Optimize::Memory);
+    let window = |spec, window| AnyFilter::from(Windowed::new(spec, window).unwrap());
+    let mut files: Vec<(_, AnyFilter, _)> = vec![
+        ("columns-one-line", shaped(21, 1, 8), None),
+        ("columns-two-halves", shaped(33, 2, 4), None),
+        ("columns-two-lines", shaped(46, 2, 8), None),
+        ("columns-keyed", Blocked::new(keyed).unwrap().into(), Some(secret())),
+        ("columns-anywhere", anywhere.into(), None),
+        ("columns-classic", Classic::new(spec).unwrap().into(), None),
+        ("columns-counting", Counting::new(spec).unwrap().into(), None),
+        ("columns-scalable", Scalable::new(few).unwrap().into(), None),
+        ("columns-scalable-memory", Scalable::new(small).unwrap().into(), None),
+        ("columns-sharded", Sharded::new(spec, 7).unwrap().into(), None),
+        ("columns-windowed-keys", window(spec, Window::last_keys(4)), None),
+        ("columns-windowed-burst", window(spec, Window::span(3600, 4)), None),
+    ];
+    for (_, filter, _) in &mut files {
+        let (integers, texts) = members();
+        integers.for_each(|key| _ = filter.insert_at(key, Moment::ticks(NOON)).unwrap());
+        texts.iter().for_each(|key| _ = filter.insert_at(key, Moment::ticks(NOON)).unwrap());
+    }
+    let all = members().0.map(u64::to_le_bytes).map(Vec::from);
+    let all: Vec<_> = all.chain(members().1.map(Vec::from)).collect();
+    let hashes = all.iter().map(|key| spec.scheme().hash(key)).collect();
+    let excluded = (1000..5000u64).map(|key| spec.scheme().hash(key)).collect();
+    let options = CascadeOptions::default().with_blocked();
+    let cascade = Cascade::from_hashes(spec, options, hashes, excluded).unwrap();
+    files.push(("columns-cascade", cascade.into(), None));
+    files.push(("columns-fuse", Fuse::with_spec(spec, &all).unwrap().into(), None));
+    files
+}
+
+/// A window in which a burst of keys is remembered.
+fn is_grown(name: &str) -> bool {
+    name.ends_with("windowed-burst")
+}
+
 fn path(name: &str) -> PathBuf {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/mayhap");
-    let version = if name == "windowed-burst" { "v2" } else { "v1" };
+    let version = if is_grown(name) { "v2" } else { "v1" };
     PathBuf::from(root).join(version).join(name).with_extension("mh")
 }
 
@@ -153,7 +205,7 @@ fn old_files_open_for_ever() {
             let mut excluded = 1000..5000u64;
             assert!(!excluded.any(|key| opened.contains(key) || decoded.contains(key)), "{name}");
         }
-        assert_eq!(header.version, if name == "windowed-burst" { 2 } else { 1 }, "{name}");
+        assert_eq!(header.version, if is_grown(name) { 2 } else { 1 }, "{name}");
         // How fingerprints are placed may change, and did how large generations of time are: what
         // counts is how they are read.
         let placed = matches!(header.kind, Kind::Fuse | Kind::Ribbon | Kind::Cascade)

@@ -46,7 +46,7 @@ impl Sharded {
             });
         }
         look_at(filters, name, over)?;
-        let digest = Native::seeded(0).hash(about.encode().as_slice()).to_u64();
+        let digest = Native::xxh3(0).hash(about.encode().as_slice()).to_u64();
         let claim = Claim::take(filters, name, about.shards(), digest)?;
         // Not earlier: the previous owner of the claim may just have finished.
         let there = look_at(filters, name, over).inspect_err(|_| claim.release())?;

@@ -259,7 +259,7 @@ fn digest_of<B: AsRef<[u8]>>(
     filter: &mayhap::Sharded<B>,
     about: &Descriptor,
 ) -> Result<u64, FilterError> {
-    let mut digest = Digest(Native::seeded(0).hash(about.encode().as_slice()).to_u64());
+    let mut digest = Digest(Native::xxh3(0).hash(about.encode().as_slice()).to_u64());
     for piece in filter.shards() {
         piece.write_to(&mut digest, &Metadata::new()).map_err(|error| io_error(&error))?;
     }
@@ -271,7 +271,7 @@ struct Digest(u64);
 
 impl Write for Digest {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 = Native::seeded(self.0).hash(bytes).to_u64();
+        self.0 = Native::xxh3(self.0).hash(bytes).to_u64();
         Ok(bytes.len())
     }
 

@@ -325,7 +325,7 @@ impl Info {
             native: Some(NativeInfo {
                 kind: header.kind,
                 keyed: header.is_keyed(),
-                seed: (header.scheme == SchemeId::XXH3).then_some(header.seed_or_key_check),
+                seed: header.scheme.has_seed().then_some(header.seed_or_key_check),
                 window,
                 cascade: CascadeInfo::of(header),
                 quotient: None,

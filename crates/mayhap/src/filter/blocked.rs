@@ -1,12 +1,15 @@
 //! Bloom filter of cache lines: the default kind.
 
 pub(crate) mod kind;
+mod measure;
+pub(super) use measure::Measured;
+
 use super::{MergeError, same, same_scheme, same_target};
 use crate::Key;
 use crate::hash::Hash;
-use crate::kernel::{self, AlignedBuf, Line, OneKeyKernel, Relocate, Sealed, vectorized};
+use crate::kernel::{self, AlignedBuf, Line, OneKeyKernel, Relocate, Sealed};
 use crate::scheme::{Native, Scheme};
-use crate::sizing::{BlockedShape, LINE_BITS};
+use crate::sizing::{BlockedShape, ProbeRule};
 use crate::spec::{Spec, SpecError};
 use std::fmt;
 
@@ -38,13 +41,16 @@ pub struct Blocked<B = AlignedBuf> {
 impl Blocked {
     /// An empty filter to this wish.
     pub fn new(spec: Spec) -> Result<Blocked, SpecError> {
-        Blocked::with_shape(spec, BlockedShape::for_fpr(spec.capacity(), spec.fpr_of_bits()))
+        Blocked::with_shape(spec, BlockedShape::for_spec(&spec))
     }
 
     /// An empty filter of exactly this shape; the spec tells what to compare the rate with.
     pub fn with_shape(spec: Spec, shape: BlockedShape) -> Result<Blocked, SpecError> {
         if shape.lines == 0 {
             return Err(SpecError::TooSmall { bytes: 0 });
+        }
+        if shape.rule == ProbeRule::Columns && !(shape.is_valid() && has_rule(spec, shape)) {
+            return Err(SpecError::Shape { shape });
         }
         if !shape.is_valid() {
             return Err(SpecError::Probes { got: shape.probes() });
@@ -60,7 +66,7 @@ impl Blocked {
         keys: u64,
         bits: AlignedBuf,
     ) -> Blocked {
-        Blocked { bits, single: OneKeyKernel::new(shape), spec, keys }
+        Blocked { bits, single: OneKeyKernel::new(shape, spec.scheme_ref()), spec, keys }
     }
 
     /// A layer that is sealed, over the bytes it has already.
@@ -70,7 +76,7 @@ impl Blocked {
         keys: u64,
         bits: Sealed,
     ) -> Blocked<Sealed> {
-        Blocked { bits, single: OneKeyKernel::new(shape), spec, keys }
+        Blocked { bits, single: OneKeyKernel::new(shape, spec.scheme_ref()), spec, keys }
     }
 
     pub(super) fn into_parts(self) -> (Spec, BlockedShape, u64, AlignedBuf) {
@@ -80,7 +86,10 @@ impl Blocked {
     /// Insert a key. `true`: it was certainly new.
     #[inline]
     pub fn insert(&mut self, key: impl Key) -> bool {
-        self.insert_hash(self.hash(key))
+        let lines = lines_mut(&mut self.bits);
+        let new = self.single.insert_key(lines, self.spec.scheme_ref(), key);
+        self.keys = self.keys.saturating_add(new.into());
+        new
     }
 
     /// Insert a hashed key. `true`: it was certainly new.
@@ -165,14 +174,18 @@ impl<B: AsRef<[u8]>> Blocked<B> {
     /// A filter over bits that are already there, `keys` of them counted. `None` where the bits
     /// are not as many as the shape says.
     pub(crate) fn from_parts(spec: Spec, shape: BlockedShape, keys: u64, bits: B) -> Option<Self> {
-        let fits = bits.as_ref().len() as u64 == shape.bits() / 8 && shape.is_valid();
-        fits.then_some(Blocked { bits, single: OneKeyKernel::new(shape), spec, keys })
+        let fits = bits.as_ref().len() as u64 == shape.bits() / 8
+            && shape.is_valid()
+            && has_rule(spec, shape);
+        let single = OneKeyKernel::new(shape, spec.scheme_ref());
+        fits.then_some(Blocked { bits, single, spec, keys })
     }
 
     /// Fails where bits do not mean the same.
     pub(super) fn check_like<C: AsRef<[u8]>>(&self, other: &Blocked<C>) -> Result<(), MergeError> {
         same_scheme(&self.spec.scheme(), &other.spec.scheme())?;
         same_target(self.spec, other.spec(), self.shape() == other.shape())?;
+        same("probe rules", self.shape().rule.name(), other.shape().rule.name())?;
         same("lines", self.shape().lines, other.shape().lines)?;
         same("lines per key", self.shape().lines_per_key, other.shape().lines_per_key)?;
         same("probes per line", self.shape().probes_per_line, other.shape().probes_per_line)
@@ -181,7 +194,7 @@ impl<B: AsRef<[u8]>> Blocked<B> {
     /// Whether the key may be in; `false` is certain.
     #[inline]
     pub fn contains(&self, key: impl Key) -> bool {
-        self.contains_hash(self.hash(key))
+        self.single.contains_key(lines(&self.bits), self.spec.scheme_ref(), key)
     }
 
     /// Whether the hashed key may be in; `false` is certain.
@@ -199,7 +212,7 @@ impl<B: AsRef<[u8]>> Blocked<B> {
     #[inline]
     pub fn prefetch(&self, hash: Hash) {
         let lines = lines(&self.bits);
-        kernel::each_line(self.shape(), hash, |at, _| kernel::prefetch(lines, at));
+        kernel::each_line(self.shape(), hash, |_, at, _| kernel::prefetch(lines, at));
     }
 
     /// Ask for all of them at once: `answers` is cleared and filled, one answer a hash.
@@ -243,45 +256,27 @@ impl<B: AsRef<[u8]>> Blocked<B> {
 
     /// The share of bits that are set.
     pub fn fill(&self) -> f64 {
-        self.mean(|ones| f64::from(ones) / LINE_BITS as f64)
+        self.measure().fill()
     }
 
     /// How many distinct keys are in, told from the bits alone.
     pub fn estimate(&self) -> u64 {
-        let each = self.mean(|ones| keys_in_line(ones, self.shape()));
-        (each * self.shape().lines as f64).round() as u64
+        self.measure().keys().round() as u64
     }
 
-    /// The false-positive rate as the bits stand now.
+    /// The false-positive rate as the bits stand now, hash collisions included.
     pub fn fpr_now(&self) -> f64 {
-        let probes = self.shape().probes_per_line as i32;
-        let mean = self.mean(|ones| (f64::from(ones) / LINE_BITS as f64).powi(probes));
-        mean.powi(self.shape().lines_per_key as i32)
+        self.measure().fpr()
     }
 
-    /// The mean over all lines of what is made of their set bits.
-    fn mean(&self, of: impl Fn(u32) -> f64) -> f64 {
-        // Counted first: there are far more lines than numbers of bits.
-        let mut count = [0u64; LINE_BITS as usize + 1];
-        vectorized(|| {
-            for line in lines(&self.bits) {
-                let (words, _) = line.as_chunks();
-                let ones: u32 =
-                    words.iter().map(|word| u64::from_ne_bytes(*word).count_ones()).sum();
-                count[ones as usize] += 1;
-            }
-        });
-        let sum: f64 = (0..).zip(count).map(|(ones, lines)| lines as f64 * of(ones)).sum();
-        sum / self.shape().lines as f64
+    fn measure(&self) -> Measured {
+        Measured::of(self.shape(), lines(&self.bits))
     }
 }
 
-/// The keys that leave so many bits of a line set, each counted once over all of its lines.
-fn keys_in_line(ones: u32, shape: BlockedShape) -> f64 {
-    // A full line says only "many"; half a bit short of full is as much as can be told.
-    let clear = (LINE_BITS as f64 - f64::from(ones)).max(0.5) / LINE_BITS as f64;
-    let probes = clear.ln() / (-1.0 / LINE_BITS as f64).ln_1p();
-    probes / f64::from(shape.probes())
+/// Whether the scheme of a filter has the rule of its shape.
+fn has_rule(spec: Spec, shape: BlockedShape) -> bool {
+    shape.rule == ProbeRule::Scattered || spec.scheme().id().has_columns()
 }
 
 fn lines<B: AsRef<[u8]>>(bits: &B) -> &[Line] {

@@ -20,7 +20,8 @@ pub(super) fn part(
     shape: BlockedShape,
 ) -> Result<Blocked, SpecError> {
     let stated = fpr.max(MIN_FPR).max(2.0 * collision_rate(capacity));
-    Blocked::with_shape(Spec::new(capacity, stated)?.with_scheme(whole.scheme()), shape)
+    let spec = Spec::new(capacity, stated)?.with_scheme(whole.scheme());
+    Blocked::with_shape(spec.with_optimize(whole.optimize()), shape)
 }
 
 /// A copy of another's layer in memory of its own.

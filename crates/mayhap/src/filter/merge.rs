@@ -1,6 +1,6 @@
 //! Why two filters cannot be merged.
 
-use crate::scheme::Scheme;
+use crate::scheme::{Scheme, SchemeId};
 use crate::spec::Spec;
 use std::fmt;
 
@@ -24,6 +24,8 @@ enum Difference {
     Property { what: &'static str, have: String, got: String },
     /// What they are made for, as people say it.
     Target { have: [String; 2], got: [String; 2] },
+    /// Probe rules and hashes, as releases made them one after another.
+    Schemes { have: SchemeId, got: SchemeId },
     /// Seeds, where they may be told.
     Seeds { have: u64, got: u64 },
     /// Secrets are compared and never shown.
@@ -46,6 +48,7 @@ impl MergeError {
         match &self.0 {
             Difference::Property { what, .. } => what,
             Difference::Target { .. } => "capacities or rates",
+            Difference::Schemes { .. } => "schemes",
             Difference::Seeds { .. } => "seeds",
             Difference::Secrets => "secrets",
             Difference::Static => "fingerprints",
@@ -73,6 +76,15 @@ impl fmt::Display for MergeError {
                 "unlike filters: this one is made for {} keys at a rate of {}, the other for {} at {}; \
                  make all filters that are to be merged with the same capacity and rate",
                 have[0], have[1], got[0], got[1]
+            ),
+            Difference::Schemes { have, got } => write!(
+                f,
+                "unlike filters: this one has scheme {} ({}), the other scheme {} ({}): they hash keys or \
+                 probe lines by different rules; build the older one anew from its keys",
+                have.0,
+                have.name(),
+                got.0,
+                got.name()
             ),
             Difference::Seeds { have, got } => write!(
                 f,
@@ -130,7 +142,11 @@ pub(crate) fn same_scheme<S: Scheme + PartialEq>(have: &S, got: &S) -> Result<()
     if have == got {
         return Ok(());
     }
-    same("hashes", have.id().name(), got.id().name())?;
+    let (ours, theirs) = (have.id(), got.id());
+    if ours.has_columns() != theirs.has_columns() {
+        return Err(MergeError(Difference::Schemes { have: ours, got: theirs }));
+    }
+    same("hashes", ours.name(), theirs.name())?;
     Err(MergeError(match (have.seed(), got.seed()) {
         (Some(have), Some(got)) => Difference::Seeds { have, got },
         _ => Difference::Secrets,

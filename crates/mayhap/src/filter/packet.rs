@@ -79,19 +79,19 @@ impl<const BYTES: usize, const PROBES: u32> Packet<BYTES, PROBES> {
 
     /// The packet that has these bytes: seed 0, no limit. Set both as the sender did.
     pub const fn from_bytes(bytes: [u8; BYTES]) -> Self {
-        Packet { bytes, scheme: Native::seeded(0), limit: Self::BITS }
+        Packet { bytes, scheme: Native::xxh3(0), limit: Self::BITS }
     }
 
     /// Hash with XXH3-64 under this seed. The seed is not part of the bytes, and keys that are in
     /// already do not follow: set it first.
     pub const fn with_seed(self, seed: u64) -> Self {
-        self.with_scheme(Native::seeded(seed))
+        self.with_scheme(Native::xxh3(seed))
     }
 
     /// Hash with SipHash under this secret, against senders who choose their bits. The secret is
     /// not part of the bytes, and keys that are in already do not follow: set it first.
     pub const fn with_secret(self, secret: Secret) -> Self {
-        self.with_scheme(Native::keyed(secret))
+        self.with_scheme(Native::sip13(secret))
     }
 
     /// Hash as another filter does.

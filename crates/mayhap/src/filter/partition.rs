@@ -58,12 +58,6 @@ fn partition_lines(shape: BlockedShape) -> u64 {
     (shape.lines / 100).clamp(1 << 12, 1 << 16).max(least).next_power_of_two()
 }
 
-/// A shape, in messages.
-fn described(shape: BlockedShape) -> String {
-    let BlockedShape { lines, lines_per_key, probes_per_line } = shape;
-    format!("{lines} lines, {lines_per_key} per key with {probes_per_line} probes each")
-}
-
 /// Hashes grouped by the partition of the array they belong to.
 ///
 /// One per thread. Memory grows with what is pushed (8 bytes per key and line), so push in rounds of
@@ -71,7 +65,8 @@ fn described(shape: BlockedShape) -> String {
 #[derive(Debug)]
 pub struct Partitioner {
     shape: BlockedShape,
-    parts: Vec<Vec<Hash>>,
+    /// Of each part the hashes that have their first line in it, and those that have their second.
+    parts: Vec<[Vec<Hash>; 2]>,
 }
 
 impl Partitioner {
@@ -80,7 +75,7 @@ impl Partitioner {
         // For a shape that no filter has, nothing is kept.
         let lines = if shape.is_valid() { shape.lines } else { 0 };
         let parts = lines.div_ceil(partition_lines(shape)).min(MAX_PARTS);
-        Partitioner { shape, parts: vec![Vec::new(); parts as usize] }
+        Partitioner { shape, parts: vec![Default::default(); parts as usize] }
     }
 
     /// Add hashes.
@@ -91,8 +86,8 @@ impl Partitioner {
         }
         let shift = partition_lines(*shape).ilog2();
         for hash in hashes {
-            kernel::each_line(*shape, *hash, |line, hash| {
-                if let Some(part) = parts.get_mut(line >> shift) {
+            kernel::each_line(*shape, *hash, |nth, line, hash| {
+                if let Some(part) = parts.get_mut(line >> shift).map(|part| &mut part[nth]) {
                     part.push(hash);
                     // Prefetch two lines ahead: writes to so many places wait for memory like
                     // reads.
@@ -104,20 +99,21 @@ impl Partitioner {
 
     /// The hashes of partition `i` of [`Blocked::partitions_mut`].
     pub fn part(&self, i: usize) -> PartitionHashes<'_> {
-        let hashes = self.parts.get(i).map(Vec::as_slice).unwrap_or_default();
+        let hashes = self.parts.get(i).map(|part| part.each_ref().map(Vec::as_slice));
+        let hashes = hashes.unwrap_or_default();
         PartitionHashes { hashes, part: i, shape: self.shape }
     }
 
     /// Remove the hashes, keep the memory.
     pub fn clear(&mut self) {
-        self.parts.iter_mut().for_each(Vec::clear);
+        self.parts.iter_mut().flatten().for_each(Vec::clear);
     }
 }
 
 /// The hashes that a [`Partitioner`] collected for one partition of a filter of its shape.
 #[derive(Clone, Copy, Debug)]
 pub struct PartitionHashes<'s> {
-    hashes: &'s [Hash],
+    hashes: [&'s [Hash]; 2],
     part: usize,
     shape: BlockedShape,
 }
@@ -125,12 +121,12 @@ pub struct PartitionHashes<'s> {
 impl PartitionHashes<'_> {
     /// Their number: one per line of each key.
     pub fn len(&self) -> usize {
-        self.hashes.len()
+        self.hashes.iter().map(|hashes| hashes.len()).sum()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.hashes.is_empty()
+        self.len() == 0
     }
 }
 
@@ -150,10 +146,12 @@ impl Partition<'_> {
     pub fn insert_batch(&mut self, sorted: PartitionHashes<'_>) -> Result<(), MergeError> {
         let PartitionHashes { hashes, part, shape } = sorted;
         if shape != self.shape {
-            same("shapes", described(self.shape), described(shape))?;
+            same("shapes", self.shape, shape)?;
         }
         same("parts", self.first / partition_lines(self.shape), part as u64)?;
-        kernel::fill_partition(self.lines, self.first, self.shape, hashes);
+        for (nth, hashes) in hashes.into_iter().enumerate() {
+            kernel::fill_partition(self.lines, self.first, self.shape, nth, hashes);
+        }
         Ok(())
     }
 }
@@ -226,7 +224,7 @@ mod tests {
     fn no_shape_makes_sorting_costly() {
         for lines in [0, 1, 1 << 33, 1 << 55, u64::MAX] {
             for (lines_per_key, probes_per_line) in [(1, 6), (0, 0), (u32::MAX, u32::MAX)] {
-                let shape = BlockedShape { lines, lines_per_key, probes_per_line };
+                let shape = BlockedShape::new(lines, lines_per_key, probes_per_line);
                 let mut scatter = Partitioner::new(shape);
                 scatter.push_batch(&[Hash(0), Hash(u64::MAX)]);
                 assert!(scatter.parts.len() <= MAX_PARTS as usize);

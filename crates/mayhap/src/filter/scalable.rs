@@ -11,7 +11,7 @@ use crate::hash::Hash;
 use crate::kernel::{AlignedBuf, Relocate};
 use crate::scheme::{Native, Scheme};
 use crate::sizing::{Layer, any_of};
-use crate::spec::{Spec, SpecError};
+use crate::spec::{Optimize, Spec, SpecError};
 use std::fmt;
 
 /// The default growth factor of the total capacity.
@@ -70,7 +70,7 @@ impl Scalable {
 
     /// An empty filter of one layer, for this spec.
     pub fn new(spec: Spec) -> Result<Scalable, SpecError> {
-        let layer = Layer::first(spec.capacity(), spec.fpr());
+        let layer = Layer::first_for(&spec);
         let layers = vec![part(spec, layer.capacity, layer.fpr(), layer.shape)?];
         Ok(Scalable { spec, growth: GROWTH, layers, grow_at: layer.capacity, most: u64::MAX })
     }
@@ -79,7 +79,8 @@ impl Scalable {
     /// stay below `fpr`.
     pub(super) fn from_first(first: Blocked, fpr: f64, growth: u32, most: u64) -> Scalable {
         let capacity = first.spec().capacity();
-        let spec = Spec::unchecked(capacity, fpr, first.scheme());
+        let spec =
+            Spec::unchecked(capacity, fpr, first.scheme()).with_optimize(first.spec().optimize());
         Scalable { spec, growth, layers: vec![first], grow_at: capacity, most }
     }
 
@@ -290,7 +291,8 @@ impl Scalable {
         if together > self.spec.fpr() {
             let sum = (self.spec.fpr() + other.spec.fpr()).min(MAX_FPR).max(self.spec.fpr());
             if let Ok(spec) = Spec::new(self.spec.capacity(), sum) {
-                self.spec = spec.with_scheme(self.spec.scheme());
+                let (scheme, optimize) = (self.spec.scheme(), self.spec.optimize());
+                self.spec = spec.with_scheme(scheme).with_optimize(optimize);
             }
         }
         Ok(())
@@ -399,13 +401,14 @@ impl<B: AsRef<[u8]>> Scalable<B> {
 
     /// The same with a rate below the minimum of a [`Spec`], and a limit to growing.
     pub(super) fn from_layers(
+        optimize: Optimize,
         fpr: f64,
         growth: u32,
         most: u64,
         layers: Vec<Blocked<B>>,
     ) -> Option<Self> {
         let first = layers.first()?.spec();
-        let spec = Spec::unchecked(first.capacity(), fpr, first.scheme());
+        let spec = Spec::unchecked(first.capacity(), fpr, first.scheme()).with_optimize(optimize);
         let filter = Scalable::from_parts(spec, growth, layers)?;
         Some(Scalable { most, ..filter })
     }
@@ -490,7 +493,8 @@ impl<B: AsRef<[u8]>> Scalable<B> {
     pub fn next_layer(&self) -> Option<Layer> {
         let most_layers = if self.is_generation() { MAX_GENERATION_LAYERS } else { MAX_LAYERS };
         let (fpr, total) = (self.spec.fpr(), self.proven_capacity());
-        let next = || Layer::next_within(fpr, self.growth, total, self.spent(), self.most);
+        let (layouts, growth, most) = (self.spec.layouts(), self.growth, self.most);
+        let next = || Layer::next_within(layouts, fpr, growth, total, self.spent(), most);
         (self.layers.len() < most_layers).then(next).flatten()
     }
 

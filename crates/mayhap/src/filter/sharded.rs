@@ -55,8 +55,7 @@ impl Sharded {
     /// An empty filter for this spec of this many shards, 1 to 4096.
     pub fn new(spec: Spec, shards: u32) -> Result<Sharded, SpecError> {
         let part = Sharded::part(spec, shards)?;
-        let shape = BlockedShape::for_fpr(part.capacity(), part.fpr_of_bits());
-        Sharded::with_shape(spec, shards, shape)
+        Sharded::with_shape(spec, shards, BlockedShape::for_spec(&part))
     }
 
     /// An empty filter whose shards have exactly this shape.
@@ -72,7 +71,8 @@ impl Sharded {
             return Err(SpecError::Shards { got: shards });
         }
         let capacity = shard_capacity(spec.capacity(), shards);
-        Ok(Spec::new(capacity, spec.fpr())?.with_scheme(spec.scheme()))
+        let part = Spec::new(capacity, spec.fpr())?.with_scheme(spec.scheme());
+        Ok(part.with_optimize(spec.optimize()))
     }
 
     /// Lets a defragmenting allocator relocate the buffers; no answer changes.

@@ -261,7 +261,7 @@ impl SharedScalable {
         let spent =
             |layer: &Growable| layer.shape().fpr_at(layer.keys().min(layer.spec().capacity()));
         let spent = self.growables().map(spent).sum();
-        let next = Layer::next(self.spec.fpr(), self.growth, self.capacity(), spent);
+        let next = Layer::next_for(&self.spec, self.growth, self.capacity(), spent);
         let made =
             next.and_then(|next| part(self.spec, next.capacity, next.fpr(), next.shape).ok());
         if made.is_none() {

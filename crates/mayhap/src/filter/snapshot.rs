@@ -4,6 +4,7 @@
 //! key whose insert happens-before the reading. A key that is being inserted may be in or not; bits of
 //! it that are seen without the others are as harmless as any other bits.
 
+use super::blocked::Measured as BitsMeasured;
 use super::{Blocked, Classic, MergeError, Shared, SharedBlocked, SharedClassic, SharedScalable};
 use crate::format::{Codec, FileLayout, Metadata, file_bytes_of, write_from};
 use crate::kernel::AlignedBuf;
@@ -51,7 +52,7 @@ pub trait SharedShape: Layout + Copy {
     /// Its name in front of people.
     fn name() -> &'static str;
     /// How full, how many keys and at which rate.
-    fn measure(self, spec: Spec, words: &[AtomicU64]) -> Measured;
+    fn measure(self, words: &[AtomicU64]) -> Measured;
 }
 
 /// What the bits tell.
@@ -62,28 +63,17 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Of a blocked filter whose lines come in runs. A run of its lines is a filter of the same rule: the
-    /// means over all runs are those of the whole.
+    /// Of a blocked filter whose lines come in runs, each but the last an even number of them.
     pub(super) fn of_lines(
         shape: BlockedShape,
-        spec: Spec,
         runs: impl FnOnce(&mut dyn FnMut(&[u8]) -> io::Result<()>),
     ) -> Measured {
-        let mut sums = Measured { fill: 0.0, keys: 0.0, fpr: 0.0 };
-        let root = 1.0 / f64::from(shape.lines_per_key);
+        let mut bits = BitsMeasured::nothing(shape);
         runs(&mut |bytes| {
-            let lines = bytes.len() as u64 / 64;
-            let run = BlockedShape { lines, ..shape };
-            if let Some(run) = Blocked::from_parts(spec, run, 0, bytes) {
-                let share = lines as f64 / shape.lines as f64;
-                sums.fill += share * run.fill();
-                sums.keys += run.estimate() as f64;
-                // A key passes if it passes in each of its lines, wherever they are.
-                sums.fpr += share * run.fpr_now().powf(root);
-            }
+            bits.add(bytes.as_chunks().0);
             Ok(())
         });
-        Measured { fpr: sums.fpr.powi(shape.lines_per_key as i32), ..sums }
+        Measured { fill: bits.fill(), keys: bits.keys(), fpr: bits.fpr() }
     }
 }
 
@@ -106,8 +96,8 @@ impl SharedShape for BlockedShape {
         "blocked"
     }
 
-    fn measure(self, spec: Spec, words: &[AtomicU64]) -> Measured {
-        Measured::of_lines(self, spec, |run| {
+    fn measure(self, words: &[AtomicU64]) -> Measured {
+        Measured::of_lines(self, |run| {
             _ = copy_pieces(words, self.array_bytes() as usize, run);
         })
     }
@@ -132,7 +122,7 @@ impl SharedShape for ClassicShape {
         "classic"
     }
 
-    fn measure(self, _: Spec, words: &[AtomicU64]) -> Measured {
+    fn measure(self, words: &[AtomicU64]) -> Measured {
         let ones: u64 = words.iter().map(|word| u64::from(word.load(Relaxed).count_ones())).sum();
         let fill = ones as f64 / self.bits as f64;
         Measured { fill, keys: self.keys_at_fill(fill), fpr: self.fpr_at_fill(fill) }
@@ -223,7 +213,7 @@ impl<L: SharedShape> Shared<L> {
     }
 
     fn measured(&self) -> Measured {
-        self.shape().measure(self.spec(), self.words())
+        self.shape().measure(self.words())
     }
 
     /// Set the bits of another filter, which is like this one.

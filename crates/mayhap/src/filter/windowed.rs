@@ -140,11 +140,7 @@ impl Windowed {
     /// An empty filter for this spec.
     pub fn new(spec: Spec, window: Window) -> Result<Windowed, SpecError> {
         window.check()?;
-        let sized = match window.ticks() {
-            Some(_) => WindowedShape::for_time,
-            None => WindowedShape::for_fpr,
-        };
-        let shape = sized(spec.capacity(), spec.fpr_of_bits(), window.generations());
+        let shape = WindowedShape::for_window(&spec, spec.fpr_of_bits(), window);
         let Growing { fpr, growth, most } = Growing::of(spec, window);
         let generation = |_| {
             let first = part(spec, shape.capacity, fpr, shape.each)?;
@@ -433,7 +429,7 @@ impl<B: AsRef<[u8]>> Windowed<B> {
         }
         let Growing { fpr, growth, most } = Growing::of(spec, window);
         let ring = generations.into_iter().map(|layers| {
-            let filter = Scalable::from_layers(fpr, growth, most, layers)?;
+            let filter = Scalable::from_layers(spec.optimize(), fpr, growth, most, layers)?;
             // Decided by the bits: a wrong count of zero would keep the keys forever.
             let is_set = |layer: &Blocked<B>| layer.as_bytes().iter().any(|byte| *byte != 0);
             let used = filter.layers().len() > 1 || filter.layers().iter().any(is_set);

@@ -71,7 +71,10 @@ impl<B: AsRef<[u8]>> Container<B> {
         }
         check_scheme(header)?;
         // The secret decides answers, not whether a file is well made: any scheme will do.
-        AnyFilter::read(header, Native::default(), borrowed(self)?)?.check_body()
+        let any = Secret::from_bytes([0; 16]);
+        let secret = header.is_keyed().then_some(any);
+        let scheme = native(header, secret)?;
+        AnyFilter::read(header, scheme, borrowed(self)?)?.check_body()
     }
 }
 
@@ -121,7 +124,7 @@ fn check_scheme(header: &Header) -> Result<(), FormatError> {
     match (header.kind, header.scheme) {
         (Kind::Bitmap, SchemeId::EXACT) => {}
         (Kind::Bitmap, id) => return Err(FormatError::field("scheme", id.0, "0 in an exact set")),
-        (_, SchemeId::XXH3 | SchemeId::SIP13) => {}
+        (_, id) if id.is_keyed() || id.has_seed() => {}
         (_, id) => return Err(FormatError::UnknownScheme { id }),
     }
     if !header.scheme_data.is_empty() {
@@ -135,14 +138,19 @@ fn check_scheme(header: &Header) -> Result<(), FormatError> {
 fn scheme(header: &Header, secret: Option<Secret>) -> Result<Native, FormatError> {
     check_scheme(header)?;
     match (header.is_keyed(), secret) {
-        (false, None) => Ok(Native::seeded(header.seed_or_key_check)),
         (false, Some(_)) => Err(FormatError::NotKeyed),
         (true, None) => Err(FormatError::SecretNeeded),
-        (true, Some(secret)) if secret.check() == header.seed_or_key_check => {
-            Ok(Native::keyed(secret))
+        (true, Some(secret)) if secret.check() != header.seed_or_key_check => {
+            Err(FormatError::WrongSecret)
         }
-        (true, Some(_)) => Err(FormatError::WrongSecret),
+        _ => native(header, secret),
     }
+}
+
+/// The scheme that a header names, with this secret.
+fn native(header: &Header, secret: Option<Secret>) -> Result<Native, FormatError> {
+    let unknown = FormatError::UnknownScheme { id: header.scheme };
+    Native::of_id(header.scheme, header.seed_or_key_check, secret).ok_or(unknown)
 }
 
 /// Fails if the file holds another kind than expected.

@@ -5,7 +5,7 @@ use super::header::{Header, MAX_KEYS};
 use super::writer::{Array, FileLayout};
 use crate::filter::Kind;
 use crate::scheme::{Native, Scheme};
-use crate::spec::{Spec, SpecError};
+use crate::spec::{Optimize, Spec, SpecError};
 use std::borrow::Cow;
 
 /// The only array of a filter, and its `N` parameters.
@@ -33,6 +33,26 @@ pub(crate) fn expect_no_params(header: &Header) -> Result<(), FormatError> {
 pub(crate) fn params<const N: usize>(params: &[u64]) -> Result<[u64; N], FormatError> {
     let wrong = |_| FormatError::field("parameters", params.len(), "as many as the kind has");
     params.try_into().map_err(wrong)
+}
+
+/// What filters that grow choose the layouts of later layers for, as a parameter: not where layouts
+/// are those of the first rule.
+pub(crate) fn optimize_param(spec: Spec) -> Option<u64> {
+    spec.scheme().id().has_columns().then(|| spec.optimize().id())
+}
+
+/// The parameters of a kind that has `N`, and that one where its scheme has it.
+pub(crate) fn params_and_optimize<const N: usize>(
+    header: &Header,
+) -> Result<([u64; N], Optimize), FormatError> {
+    if !header.scheme.has_columns() {
+        return Ok((params(&header.params)?, Optimize::default()));
+    }
+    let wrong = || FormatError::field("parameters", header.params.len(), "as many as the kind has");
+    let (last, others) = header.params.split_last().ok_or_else(wrong)?;
+    let optimize = Optimize::from_id(*last)
+        .ok_or_else(|| FormatError::field("preference", last, "0 balanced, 1 speed or 2 memory"))?;
+    Ok((params(others)?, optimize))
 }
 
 /// A parameter that is a small number.

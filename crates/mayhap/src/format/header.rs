@@ -82,7 +82,7 @@ pub struct ArrayHeader {
 impl Header {
     /// Whether a secret is needed for lookups.
     pub fn is_keyed(&self) -> bool {
-        self.scheme == SchemeId::SIP13
+        self.scheme.is_keyed()
     }
 
     /// Bytes of all arrays together.

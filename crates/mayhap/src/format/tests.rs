@@ -286,6 +286,47 @@ fn errors_name_what_was_found() {
 }
 
 #[test]
+fn lines_that_no_rule_has_are_refused_by_name() {
+    use crate::scheme::SchemeId;
+    let opened = |scheme, params: [u64; 3], bytes: usize| {
+        let layout = FileLayout {
+            kind: Kind::Blocked,
+            scheme,
+            seed_or_key_check: 0,
+            scheme_data: &[],
+            capacity: 100,
+            fpr: 0.01,
+            keys: 0,
+            params: vec![],
+            arrays: vec![Array { params: params.to_vec(), bytes: vec![0; bytes].into() }],
+        };
+        let mut file = Vec::new();
+        write(&mut file, &layout, &Metadata::new()).unwrap();
+        assert_eq!(verify(&file).is_ok(), Blocked::decode(&file, None).is_ok());
+        Blocked::decode(&file, None).map(|_| ()).map_err(|error| error.to_string())
+    };
+    let (first, second) = (SchemeId::XXH3, SchemeId::XXH3_V2);
+    for shape in [[3, 1, 264], [3, 2, 260], [6, 2, 264], [4, 2, 5]] {
+        assert_eq!(opened(second, shape, 64 * shape[0] as usize), Ok(()), "{shape:?}");
+    }
+    assert_eq!(opened(first, [4, 2, 5], 256), Ok(()));
+    for (scheme, shape, bytes, said) in [
+        (second, [4, 1, 264], 256, "lines: 4, where an odd number"),
+        (second, [2, 2, 260], 128, "lines: 2, where an odd number"),
+        (second, [4, 2, 264], 256, "lines: 4, where twice an odd number"),
+        (second, [3, 2, 264], 192, "lines: 3, where twice an odd number"),
+        (second, [3, 1, 264], 256, "lines: 3 in 256 bytes"),
+        (second, [3, 1, 262], 192, "shape: 3 lines, 1 per key with 6 columns each"),
+        (second, [3, 4, 260], 192, "shape: 3 lines, 4 per key with 4 columns each"),
+        (second, [0, 1, 264], 0, "lines: 0, where an odd number"),
+        (first, [3, 1, 264], 192, "shape: 3 lines, 1 a key, 264 probes"),
+    ] {
+        let error = opened(scheme, shape, bytes).unwrap_err();
+        assert!(error.contains(said), "{shape:?}: {error}");
+    }
+}
+
+#[test]
 fn foreign_filters_live_in_our_file() {
     use crate::sizing::ClassicShape;
     let layout = FileLayout {

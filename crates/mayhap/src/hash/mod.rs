@@ -1,8 +1,10 @@
 //! Hash functions, one per file, each with known answers.
 
+mod eight;
 pub(crate) mod sip;
 mod xxh3;
 
+pub(crate) use eight::EightByteSeeds;
 pub use sip::Secret;
 pub(crate) use sip::sip13_128;
 pub(crate) use xxh3::{flipped_seed, xxh3_64, xxh3_64_of_eight, xxh3_64_of_nine_to_sixteen};
@@ -40,7 +42,6 @@ pub(crate) const fn reduce(x: u64, range: u64) -> u64 {
 }
 
 /// Both halves of a 128-bit product folded together: a cheap, strong mix of `x`.
-#[cfg(feature = "std")]
 #[inline(always)]
 pub(crate) const fn fold(x: u64, by: u64) -> u64 {
     let product = x as u128 * by as u128;

@@ -7,12 +7,14 @@ pub(crate) mod atomic;
 mod avx2;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod avx512;
+pub(crate) mod columns;
 mod detect;
 pub(crate) mod flat;
 mod fuse_lookup;
 mod impl_kernel;
 #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
 mod neon;
+mod one_key;
 mod prefetch;
 pub(crate) mod quotient;
 pub(crate) mod ribbon;
@@ -27,6 +29,7 @@ pub(crate) use aligned_buf::Atomics;
 pub use aligned_buf::{AlignedBuf, Relocate};
 pub(crate) use fuse_lookup::{Shard, ShardDirectory, ShardHash};
 use impl_kernel::impl_kernel;
+pub(crate) use one_key::OneKeyKernel;
 pub(crate) use prefetch::{prefetch, prefetch_at, prefetch_near};
 pub(crate) use sealable::{SealableBuf, Sealed, Written};
 
@@ -142,98 +145,13 @@ pub(crate) fn vectorized<R>(work: impl FnOnce() -> R) -> R {
     vectorize(Short(work))
 }
 
-/// What a lookup of a single key needs to know before it starts, found out when a filter is made:
-/// every instruction of a lookup keeps the next key's cache miss waiting.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OneKeyKernel {
-    /// Where one line a key and one vector of probes is all there is and the machine has such
-    /// vectors.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    avx2: Option<&'static avx2::Table>,
-    /// The same, where the machine has AVX-512 too.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    avx512: Option<&'static avx2::Table>,
-    /// Likewise, where a key has several lines.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    multi_line: Option<&'static avx2::Table>,
-    shape: BlockedShape,
+/// May this key be in, with its bits anywhere in its lines?
+#[inline(never)]
+fn contains(lines: &[Line], shape: BlockedShape, hash: Hash) -> bool {
+    dispatch!(contains(lines, shape, hash))
 }
 
-impl OneKeyKernel {
-    pub(crate) fn new(shape: BlockedShape) -> OneKeyKernel {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        let (avx2, multi_line) = {
-            let table = if has_avx2() { avx2::table(shape.probes_per_line) } else { None };
-            if shape.lines_per_key == 1 { (table, None) } else { (None, table) }
-        };
-        OneKeyKernel {
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            avx512: avx2.filter(|_| has_avx512()),
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            avx2,
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            multi_line,
-            shape,
-        }
-    }
-
-    pub(crate) fn shape(&self) -> BlockedShape {
-        self.shape
-    }
-
-    /// May this key be in? All of its lines must agree.
-    #[inline(always)]
-    pub(crate) fn contains(&self, lines: &[Line], hash: Hash) -> bool {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if let Some(table) = self.avx512 {
-            let line = &lines[scalar::line_of(hash, lines.len() as u64)];
-            // SAFETY: the field is set where AVX-512 was detected; the callee asks nothing else.
-            return unsafe { avx512::one_contains(line, scalar::first_half(hash), table) };
-        }
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if let Some(table) = self.avx2 {
-            let line = &lines[scalar::line_of(hash, lines.len() as u64)];
-            // SAFETY: there is a table, so AVX2 was detected; the callee asks nothing else.
-            return unsafe { avx2::one_contains(line, scalar::first_half(hash), table) };
-        }
-        self.contains_otherwise(lines, hash)
-    }
-
-    /// Out of line: the common filter takes the short way above.
-    #[inline(never)]
-    fn contains_otherwise(&self, lines: &[Line], hash: Hash) -> bool {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if let Some(table) = self.multi_line {
-            if has_avx512() {
-                return ring::one_contains(lines, self.shape, hash, |line, hash| {
-                    // SAFETY: AVX-512 was detected above; the callee asks nothing else.
-                    unsafe { avx512::one_contains(line, scalar::first_half(*hash), table) }
-                });
-            }
-            return ring::one_contains(lines, self.shape, hash, |line, hash| {
-                // SAFETY: there is a table, so AVX2 was detected; the callee asks nothing else.
-                unsafe { avx2::one_contains(line, scalar::first_half(*hash), table) }
-            });
-        }
-        dispatch!(contains(lines, self.shape, hash))
-    }
-
-    /// Set the key's bits; whether any was clear.
-    #[inline(always)]
-    pub(crate) fn insert(&self, lines: &mut [Line], hash: Hash) -> bool {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if self.avx2.is_some() {
-            let line = &mut lines[scalar::line_of(hash, lines.len() as u64)];
-            let (half, probes) = (scalar::first_half(hash), self.shape.probes_per_line);
-            // SAFETY: there is a table, so AVX2 and BMI2 were detected; the callee asks nothing
-            // else.
-            return unsafe { avx2::one_insert(line, half, probes) };
-        }
-        insert(lines, &self.shape, hash)
-    }
-}
-
-/// Set the key's bits; whether any was clear.
+/// Set the key's bits, anywhere in its lines; whether any was clear.
 #[inline(never)]
 fn insert(lines: &mut [Line], shape: &BlockedShape, hash: Hash) -> bool {
     dispatch!(insert(lines, *shape, hash))
@@ -246,6 +164,9 @@ pub(crate) fn contains_batch(
     hashes: &[Hash],
     answers: &mut [bool],
 ) {
+    if let Some(columns) = shape.layout_of_columns() {
+        return columns::contains_batch(lines, columns, hashes, answers);
+    }
     dispatch!(contains_batch(lines, shape, hashes, answers));
 }
 
@@ -256,21 +177,48 @@ pub(crate) fn insert_batch(
     hashes: &[Hash],
     report: impl FnMut(usize, bool),
 ) {
+    if let Some(columns) = shape.layout_of_columns() {
+        return columns::insert_batch(lines, columns, hashes, report);
+    }
     dispatch!(insert_batch(lines, shape, hashes, report));
 }
 
-/// Every line of a key, and the hash that probes it.
+/// Every line of a key, which of them it is (0 the first), and the hash that finds its bits there.
 #[inline(always)]
-pub(crate) fn each_line(shape: BlockedShape, mut hash: Hash, mut visit: impl FnMut(usize, Hash)) {
-    visit(scalar::line_of(hash, shape.lines), hash);
+pub(crate) fn each_line(
+    shape: BlockedShape,
+    mut hash: Hash,
+    mut visit: impl FnMut(usize, usize, Hash),
+) {
+    if let Some(columns) = shape.layout_of_columns() {
+        let at = columns::places_of(columns, hash, shape.lines.saturating_mul(64));
+        visit(0, at.first / 64, hash);
+        if shape.lines_per_key > 1 {
+            visit(1, at.second / 64, hash);
+        }
+        return;
+    }
+    visit(0, scalar::line_of(hash, shape.lines), hash);
     for _ in 1..shape.lines_per_key {
         hash = scalar::next(hash);
-        visit(scalar::line_of(hash, shape.lines), hash);
+        // Anywhere in a line is the same rule in all of them.
+        visit(0, scalar::line_of(hash, shape.lines), hash);
     }
 }
 
-/// Set the bits of hashes that were sorted into this run of lines; others are left out.
-pub(crate) fn fill_partition(lines: &mut [Line], first: u64, shape: BlockedShape, hashes: &[Hash]) {
+/// Set the bits of hashes that were sorted into this run of lines, by the line that
+/// [`each_line`] calls number `nth`; others are left out.
+pub(crate) fn fill_partition(
+    lines: &mut [Line],
+    first: u64,
+    shape: BlockedShape,
+    nth: usize,
+    hashes: &[Hash],
+) {
+    if let Some(columns) = shape.layout_of_columns() {
+        let place = if nth == 0 { columns::Place::First } else { columns::Place::Second };
+        return columns::fill_partition(lines, first, shape.lines, (columns, place), hashes);
+    }
     dispatch!(fill_partition(lines, first, shape, hashes));
 }
 

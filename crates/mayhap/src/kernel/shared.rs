@@ -1,10 +1,10 @@
 //! Many writers in one array: the same positions, word by word, atomically.
 
 use super::atomic::{place, set};
-use super::{prefetch, scalar};
+use super::{columns, each_line, prefetch, scalar};
 use crate::hash::Hash;
 use crate::scheme::{Native, Scheme};
-use crate::sizing::{BlockedShape, ClassicShape, LINE_BITS};
+use crate::sizing::{BlockedShape, ClassicShape, Columns, LINE_BITS};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -28,6 +28,25 @@ pub(super) fn line_masks(
     mut hash: Hash,
     mut visit: impl FnMut(usize, [u64; WORDS_PER_LINE]),
 ) {
+    if let Some(layout) = shape.layout_of_columns() {
+        let at = columns::places_of(layout, hash, shape.lines.saturating_mul(64));
+        let bits = columns::bits(at).map(u64::to_le);
+        let some = |wanted: std::ops::Range<usize>| {
+            std::array::from_fn(|column| if wanted.contains(&column) { bits[column] } else { 0 })
+        };
+        match layout {
+            Columns::OneLine => visit(at.first / 64, bits),
+            Columns::TwoHalves => {
+                visit(at.first / 64, some(0..4));
+                visit(at.second / 64, some(4..8));
+            }
+            Columns::TwoLines => {
+                visit(at.first / 64, bits);
+                visit(at.second / 64, bits);
+            }
+        }
+        return;
+    }
     for i in 0..shape.lines_per_key {
         if i > 0 {
             hash = scalar::next(hash);
@@ -80,6 +99,17 @@ impl Layout for BlockedShape {
 
     #[inline]
     fn contains(&self, words: &[AtomicU64], mut hash: Hash) -> bool {
+        if self.layout_of_columns().is_some() {
+            let mut missing = 0;
+            line_masks(*self, hash, |line, masks| {
+                let line = &words[line * WORDS_PER_LINE..];
+                let lacks = |missing, (word, mask): (&AtomicU64, u64)| {
+                    missing | (!word.load(Relaxed) & mask)
+                };
+                missing |= line.iter().zip(masks).fold(0, lacks);
+            });
+            return missing == 0;
+        }
         for i in 0..self.lines_per_key {
             if i > 0 {
                 hash = scalar::next(hash);
@@ -99,6 +129,9 @@ impl Layout for BlockedShape {
 
     #[inline]
     fn fetch(&self, words: &[AtomicU64], mut hash: Hash) {
+        if self.layout_of_columns().is_some() {
+            return each_line(*self, hash, |_, line, _| prefetch(words, line * WORDS_PER_LINE));
+        }
         prefetch(words, scalar::line_of(hash, self.lines) * WORDS_PER_LINE);
         for _ in 1..self.lines_per_key {
             hash = scalar::next(hash);

@@ -14,6 +14,7 @@
 //! that is allowed, is always best.
 
 use super::{BlockedShape, ExactShape, MAX_COLUMNS, RibbonShape, collision_rate};
+use crate::spec::Layouts;
 
 /// The first layer of a [`Cascade`](crate::Cascade).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,12 +67,23 @@ impl CascadeShape {
     /// The same with a first layer of cache lines: up to a third larger, one cache miss instead
     /// of two or three for nearly all absent keys, and rates down to 1e-12.
     pub fn blocked_for_lists(included: u64, excluded: u64, fpr: f64) -> Option<CascadeShape> {
+        CascadeShape::lines_for_lists(Layouts::default(), included, excluded, fpr)
+    }
+
+    /// The same with these layouts of lines.
+    pub(crate) fn lines_for_lists(
+        layouts: Layouts,
+        included: u64,
+        excluded: u64,
+        fpr: f64,
+    ) -> Option<CascadeShape> {
         // The highest rate, or near the one at which ideal layers are smallest.
         let highest = (2.0 * (fpr - collision_rate(included))).clamp(1e-18, 0.5);
         let ideal = best_fpr(included, excluded);
         let near = (-6..=6).map(|step| ideal * 2f64.powf(f64::from(step) / 4.0));
         let rates = std::iter::once(highest).chain(near.filter(|rate| *rate < highest));
-        let blocked = |rate| FirstShape::Blocked(BlockedShape::for_fpr(included.max(1), rate));
+        let lines = |rate| BlockedShape::sized(layouts, included.max(1), rate);
+        let blocked = |rate| FirstShape::Blocked(lines(rate));
         CascadeShape::smallest(included, excluded, fpr, rates.map(blocked))
     }
 

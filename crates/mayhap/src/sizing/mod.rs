@@ -13,7 +13,8 @@ mod scalable;
 mod sharded;
 mod windowed;
 
-pub use blocked::{BlockedShape, LINE_BITS, MAX_LINES_PER_KEY, MAX_PROBES_PER_LINE};
+pub(crate) use blocked::Columns;
+pub use blocked::{BlockedShape, LINE_BITS, MAX_LINES_PER_KEY, MAX_PROBES_PER_LINE, ProbeRule};
 pub use cascade::{CascadeShape, FirstShape, cascade_bound};
 pub use classic::ClassicShape;
 pub(crate) use classic::CountingShape;

@@ -21,7 +21,7 @@
 use super::plan::Sizing;
 use super::{BlockedShape, collision_rate};
 use crate::filter::KindSpec;
-use crate::spec::{MAX_CAPACITY, Spec, SpecError};
+use crate::spec::{Layouts, MAX_CAPACITY, Spec, SpecError};
 
 /// The part of the target that the first layer takes.
 const FIRST: f64 = 0.25;
@@ -44,9 +44,18 @@ pub struct Layer {
 impl Layer {
     /// The first layer of a filter with this target.
     pub fn first(capacity: u64, fpr: f64) -> Layer {
+        Layer::first_of(Layouts::default(), capacity, fpr)
+    }
+
+    /// The first layer of a filter with this spec.
+    pub(crate) fn first_for(spec: &Spec) -> Layer {
+        Layer::first_of(spec.layouts(), spec.capacity(), spec.fpr())
+    }
+
+    fn first_of(layouts: Layouts, capacity: u64, fpr: f64) -> Layer {
         let capacity = capacity.min(MAX_CAPACITY);
         let left = fpr - collision_rate(capacity);
-        Layer { capacity, shape: BlockedShape::for_fpr(capacity, FIRST * left) }
+        Layer { capacity, shape: BlockedShape::sized(layouts, capacity, FIRST * left) }
     }
 
     /// The layer after those that hold `total` keys and spend `spent` of the target `fpr`: it
@@ -55,11 +64,17 @@ impl Layer {
     /// `None` where the end is reached: 2⁴⁸ keys, or so many that 64-bit hashes alone would take
     /// half of the rate that is left. The last layer before the end is cut to fit.
     pub fn next(fpr: f64, growth: u32, total: u64, spent: f64) -> Option<Layer> {
-        Layer::next_within(fpr, growth, total, spent, u64::MAX)
+        Layer::next_within(Layouts::default(), fpr, growth, total, spent, u64::MAX)
+    }
+
+    /// The same of a filter with this spec.
+    pub(crate) fn next_for(spec: &Spec, growth: u32, total: u64, spent: f64) -> Option<Layer> {
+        Layer::next_within(spec.layouts(), spec.fpr(), growth, total, spent, u64::MAX)
     }
 
     /// The same where there are never more than `most` keys.
     pub(crate) fn next_within(
+        layouts: Layouts,
         fpr: f64,
         growth: u32,
         total: u64,
@@ -73,7 +88,7 @@ impl Layer {
             return None;
         }
         let left = (left - collision_rate(total.saturating_add(capacity))).max(LEAST * fpr);
-        Some(Layer { capacity, shape: BlockedShape::for_fpr(capacity, LATER * left) })
+        Some(Layer { capacity, shape: BlockedShape::sized(layouts, capacity, LATER * left) })
     }
 
     /// The expected rate when the layer is full.
@@ -107,18 +122,30 @@ pub struct ScalableShape {
     pub fpr: f64,
     /// What each new layer multiplies the total capacity by.
     pub growth: u32,
+    layouts: Layouts,
 }
 
 impl ScalableShape {
     /// A first layer of this capacity, all layers together at this rate, growing by this factor.
     pub const fn new(capacity: u64, fpr: f64, growth: u32) -> ScalableShape {
-        ScalableShape { capacity, fpr, growth }
+        ScalableShape { capacity, fpr, growth, layouts: Layouts::Scattered }
     }
 
     /// The lowest target that `keys` keys can have in `bits` bits, in a filter that starts with
     /// `capacity` of them. `None` where even the highest takes more.
     pub fn for_bits(capacity: u64, growth: u32, keys: u64, bits: u64) -> Option<ScalableShape> {
-        let shape = |exponent: f64| ScalableShape { capacity, fpr: exponent.exp2(), growth };
+        ScalableShape::laid_out(Layouts::default(), capacity, growth, keys, bits)
+    }
+
+    fn laid_out(
+        layouts: Layouts,
+        capacity: u64,
+        growth: u32,
+        keys: u64,
+        bits: u64,
+    ) -> Option<ScalableShape> {
+        let shape =
+            |exponent: f64| ScalableShape { capacity, fpr: exponent.exp2(), growth, layouts };
         let fits = |exponent: f64| shape(exponent).bits_at(keys) <= bits;
         let (mut low, mut high) = (-40.0, -0.01);
         if !fits(high) {
@@ -134,11 +161,11 @@ impl ScalableShape {
 
     /// The layers, oldest first, to the last that can be.
     pub fn layers(&self) -> impl Iterator<Item = Layer> {
-        let ScalableShape { capacity, fpr, growth } = *self;
-        let first = Layer::first(capacity, fpr);
+        let ScalableShape { capacity, fpr, growth, layouts } = *self;
+        let first = Layer::first_of(layouts, capacity, fpr);
         let so_far = (first, capacity, first.fpr());
         let grown = std::iter::successors(Some(so_far), move |&(_, total, spent)| {
-            let next = Layer::next(fpr, growth, total, spent)?;
+            let next = Layer::next_within(layouts, fpr, growth, total, spent, u64::MAX)?;
             Some((next, total.saturating_add(next.capacity), spent + next.fpr()))
         });
         grown.map(|(layer, ..)| layer)
@@ -187,7 +214,7 @@ impl Sizing for ScalableShape {
     fn for_spec(kind: &KindSpec, spec: &Spec) -> Result<Self, SpecError> {
         // Layers leave room for collisions of hashes themselves.
         let (capacity, fpr) = (spec.capacity(), spec.fpr());
-        Ok(ScalableShape { capacity, fpr, growth: growth(kind) })
+        Ok(ScalableShape { capacity, fpr, growth: growth(kind), layouts: spec.layouts() })
     }
 
     fn in_bits(kind: &KindSpec, keys: u64, bits: u64) -> Option<Self> {
@@ -227,7 +254,7 @@ mod tests {
     use super::*;
 
     fn bits_a_key(capacity: u64, keys: u64) -> f64 {
-        ScalableShape { capacity, fpr: 0.01, growth: 4 }.bits_at(keys) as f64 / keys as f64
+        ScalableShape::new(capacity, 0.01, 4).bits_at(keys) as f64 / keys as f64
     }
 
     #[test]
@@ -242,7 +269,7 @@ mod tests {
     fn rates_never_add_up_to_more_than_the_target() {
         for (capacity, fpr) in [(1, 0.9), (1, 0.01), (1000, 0.01), (7, 1e-6), (1, 1e-12)] {
             for growth in [2, 3, 4, 1024] {
-                let shape = ScalableShape { capacity, fpr, growth };
+                let shape = ScalableShape::new(capacity, fpr, growth);
                 let bits: f64 = shape.layers().map(|layer| layer.fpr()).sum();
                 let keys: u64 = shape.layers().map(|layer| layer.capacity).sum();
                 let count = shape.layers().count();
@@ -256,7 +283,7 @@ mod tests {
     #[test]
     fn the_last_layers_end_where_the_hash_does() {
         let total = |fpr| {
-            let shape = ScalableShape { capacity: 1000, fpr, growth: 4 };
+            let shape = ScalableShape::new(1000, fpr, 4);
             shape.layers().map(|layer| layer.capacity).sum::<u64>()
         };
         assert_eq!(total(0.01), MAX_CAPACITY);
@@ -276,7 +303,7 @@ mod tests {
     fn any_number_is_answered() {
         for capacity in [0, 1, u64::MAX] {
             for growth in [0, 1, 2, u32::MAX] {
-                let shape = ScalableShape { capacity, fpr: 0.01, growth };
+                let shape = ScalableShape::new(capacity, 0.01, growth);
                 for keys in [0, 1, u64::MAX] {
                     assert!((0.0..=1.0).contains(&shape.fpr_at(keys)));
                     assert!(shape.bits_at(keys) > 0);

@@ -3,7 +3,7 @@
 use super::BlockedShape;
 use super::plan::Sizing;
 use crate::filter::KindSpec;
-use crate::spec::{Spec, SpecError};
+use crate::spec::{Layouts, Spec, SpecError};
 
 /// The most pieces: as many arrays as a file has.
 pub const MAX_SHARDS: u32 = 4096;
@@ -31,14 +31,22 @@ pub struct ShardedShape {
 impl ShardedShape {
     /// `keys` keys at rate `fpr` in `shards` pieces.
     pub fn for_fpr(keys: u64, fpr: f64, shards: u32) -> ShardedShape {
+        ShardedShape::sized(Layouts::default(), keys, fpr, shards)
+    }
+
+    fn sized(layouts: Layouts, keys: u64, fpr: f64, shards: u32) -> ShardedShape {
         let (count, capacity) = (shards.clamp(1, MAX_SHARDS), shard_capacity(keys, shards));
-        ShardedShape { count, capacity, each: BlockedShape::for_fpr(capacity, fpr) }
+        ShardedShape { count, capacity, each: BlockedShape::sized(layouts, capacity, fpr) }
     }
 
     /// The best use of `bits` bits for `keys` keys in `shards` pieces.
     pub fn for_bits(keys: u64, bits: u64, shards: u32) -> ShardedShape {
+        ShardedShape::laid_out(Layouts::default(), keys, bits, shards)
+    }
+
+    pub(crate) fn laid_out(layouts: Layouts, keys: u64, bits: u64, shards: u32) -> ShardedShape {
         let (count, capacity) = (shards.clamp(1, MAX_SHARDS), shard_capacity(keys, shards));
-        let each = BlockedShape::for_bits(capacity, bits / u64::from(count));
+        let each = BlockedShape::in_bits(layouts, capacity, bits / u64::from(count));
         ShardedShape { count, capacity, each }
     }
 
@@ -75,7 +83,8 @@ pub fn shard_capacity(keys: u64, shards: u32) -> u64 {
 
 impl Sizing for ShardedShape {
     fn for_spec(kind: &KindSpec, spec: &Spec) -> Result<Self, SpecError> {
-        Ok(ShardedShape::for_fpr(spec.capacity(), spec.fpr_of_bits(), shards(kind)))
+        let (keys, fpr) = (spec.capacity(), spec.fpr_of_bits());
+        Ok(ShardedShape::sized(spec.layouts(), keys, fpr, shards(kind)))
     }
 
     fn in_bits(kind: &KindSpec, keys: u64, bits: u64) -> Option<Self> {

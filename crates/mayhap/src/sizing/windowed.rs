@@ -3,7 +3,7 @@
 use super::plan::Sizing;
 use super::{BlockedShape, any_of_equal};
 use crate::filter::{KindSpec, Window};
-use crate::spec::{Spec, SpecError};
+use crate::spec::{Layouts, Spec, SpecError};
 
 /// What a forgetting filter is made of: equal generations, one of which is being forgotten.
 ///
@@ -36,9 +36,13 @@ impl WindowedShape {
     /// [`growth`](WindowedShape::growth) says; this is what it is before, and all it ever is where
     /// keys come evenly. Costs about 6% more than a window of as many keys.
     pub fn for_time(keys: u64, fpr: f64, generations: u32) -> WindowedShape {
+        WindowedShape::sized_for_time(Layouts::default(), keys, fpr, generations)
+    }
+
+    fn sized_for_time(layouts: Layouts, keys: u64, fpr: f64, generations: u32) -> WindowedShape {
         let (count, share) = split(keys, generations);
         let capacity = share.saturating_add(share.div_ceil(MARGIN));
-        let each = BlockedShape::for_fpr(capacity, FIRST * fpr / f64::from(count));
+        let each = BlockedShape::sized(layouts, capacity, FIRST * fpr / f64::from(count));
         WindowedShape { count, capacity, each }
     }
 
@@ -50,15 +54,32 @@ impl WindowedShape {
 
     /// A window over `keys` keys in `generations` steps, at rate `fpr` over all of them.
     pub fn for_fpr(keys: u64, fpr: f64, generations: u32) -> WindowedShape {
+        WindowedShape::sized(Layouts::default(), keys, fpr, generations)
+    }
+
+    fn sized(layouts: Layouts, keys: u64, fpr: f64, generations: u32) -> WindowedShape {
         let (count, capacity) = split(keys, generations);
-        let each = BlockedShape::for_fpr(capacity, fpr / f64::from(count));
+        let each = BlockedShape::sized(layouts, capacity, fpr / f64::from(count));
         WindowedShape { count, capacity, each }
+    }
+
+    /// The generations of a filter with this spec and window whose bits take `fpr` of its rate.
+    pub(crate) fn for_window(spec: &Spec, fpr: f64, window: Window) -> WindowedShape {
+        let (layouts, keys, generations) = (spec.layouts(), spec.capacity(), window.generations());
+        match window.ticks() {
+            Some(_) => WindowedShape::sized_for_time(layouts, keys, fpr, generations),
+            None => WindowedShape::sized(layouts, keys, fpr, generations),
+        }
     }
 
     /// The best use of `bits` bits for a window over `keys` keys in `generations` steps.
     pub fn for_bits(keys: u64, bits: u64, generations: u32) -> WindowedShape {
+        WindowedShape::laid_out(Layouts::default(), keys, bits, generations)
+    }
+
+    fn laid_out(layouts: Layouts, keys: u64, bits: u64, generations: u32) -> WindowedShape {
         let (count, capacity) = split(keys, generations);
-        let each = BlockedShape::for_bits(capacity, bits / u64::from(count));
+        let each = BlockedShape::in_bits(layouts, capacity, bits / u64::from(count));
         WindowedShape { count, capacity, each }
     }
 
@@ -80,11 +101,7 @@ fn split(keys: u64, generations: u32) -> (u32, u64) {
 
 impl Sizing for WindowedShape {
     fn for_spec(kind: &KindSpec, spec: &Spec) -> Result<Self, SpecError> {
-        let (window, keys, fpr) = (window(kind), spec.capacity(), spec.fpr_of_bits());
-        Ok(match window.ticks() {
-            Some(_) => WindowedShape::for_time(keys, fpr, window.generations()),
-            None => WindowedShape::for_fpr(keys, fpr, window.generations()),
-        })
+        Ok(WindowedShape::for_window(spec, spec.fpr_of_bits(), window(kind)))
     }
 
     fn in_bits(kind: &KindSpec, keys: u64, bits: u64) -> Option<Self> {

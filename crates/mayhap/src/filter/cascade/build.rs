@@ -55,7 +55,7 @@ impl CascadeOptions {
 
     fn shape(&self, included: u64, excluded: u64, spec: Spec) -> Result<CascadeShape, SpecError> {
         let shape = match self.blocked {
-            true => CascadeShape::blocked_for_lists(included, excluded, spec.fpr()),
+            true => CascadeShape::lines_for_lists(spec.layouts(), included, excluded, spec.fpr()),
             false => CascadeShape::for_lists(included, excluded, spec.fpr()),
         };
         shape.ok_or(SpecError::Width { got: spec.fpr() })

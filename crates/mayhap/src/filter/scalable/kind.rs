@@ -7,14 +7,15 @@ use crate::filter::hash_batch;
 use crate::filter::stats::LayerStats;
 use crate::filter::trait_impls::{change, contains, extend};
 use crate::filter::{Kind, KindSpec};
-use crate::format::fields::{header_spec, params, u32_param};
+use crate::format::fields::{header_spec, optimize_param, params_and_optimize, u32_param};
 use crate::format::parts::{check_keys, layout_of_parts, part_array, parts};
 use crate::format::{Codec, FileLayout, FormatError, Header};
 use crate::scheme::Native;
 
 impl<B: AsRef<[u8]>> Codec<B> for Scalable<B> {
     fn layout(&self) -> FileLayout<'_> {
-        let params = vec![self.growth().into()];
+        let mut params = vec![self.growth().into()];
+        params.extend(optimize_param(self.spec()));
         layout_of_parts(
             Kind::Scalable,
             self.spec(),
@@ -25,11 +26,11 @@ impl<B: AsRef<[u8]>> Codec<B> for Scalable<B> {
     }
 
     fn read(header: &Header, scheme: Native, arrays: Vec<B>) -> Result<Self, FormatError> {
-        let [growth] = params(&header.params)?;
+        let ([growth], optimize) = params_and_optimize(header)?;
         let layers = parts(header, scheme, arrays)?;
         let got = format!("{} layers, growth {growth}", layers.len());
         let filter = Scalable::from_parts(
-            header_spec(header, scheme)?,
+            header_spec(header, scheme)?.with_optimize(optimize),
             u32_param("growth", growth)?,
             layers,
         )

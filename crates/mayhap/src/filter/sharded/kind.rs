@@ -55,7 +55,8 @@ create_empty!(Sharded, kind, spec, bits => {
     };
     match bits {
         Some(bits) => {
-            let each = ShardedShape::for_bits(spec.capacity(), bits, shards).each;
+            let (layouts, keys) = (spec.layouts(), spec.capacity());
+            let each = ShardedShape::laid_out(layouts, keys, bits, shards).each;
             Sharded::with_shape(spec, shards, each)
         }
         None => Sharded::new(spec, shards),

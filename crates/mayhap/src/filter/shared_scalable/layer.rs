@@ -118,7 +118,7 @@ impl Growable {
     }
 
     pub fn measured(&self) -> Measured {
-        Measured::of_lines(self.shape, self.spec, |run| {
+        Measured::of_lines(self.shape, |run| {
             _ = self.array.pieces(self.bytes() as usize, run);
         })
     }

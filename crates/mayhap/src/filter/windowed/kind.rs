@@ -8,7 +8,9 @@ use crate::filter::hash_batch;
 use crate::filter::stats::{LayerStats, WindowStats};
 use crate::filter::trait_impls::{change, contains};
 use crate::filter::{Blocked, Kind, KindSpec, Moment, Window};
-use crate::format::fields::{header_spec, params, target_of, u32_param};
+use crate::format::fields::{
+    header_spec, optimize_param, params, params_and_optimize, target_of, u32_param,
+};
 use crate::format::parts::{check_keys, layout_of_parts, part, part_array, parts};
 use crate::format::{Codec, FileLayout, FormatError, GROWN_WINDOWS, Header};
 use crate::hash::Hash;
@@ -18,7 +20,9 @@ use crate::scheme::Native;
 impl<B: AsRef<[u8]>> Codec<B> for Windowed<B> {
     fn layout(&self) -> FileLayout<'_> {
         let window = self.window();
-        let params = vec![window.generations().into(), window.ticks().unwrap_or(0), self.newest()];
+        let mut params =
+            vec![window.generations().into(), window.ticks().unwrap_or(0), self.newest()];
+        params.extend(optimize_param(self.spec()));
         let grown = self.most_layers() > 1;
         let arrays = (0..).zip(self.generations()).flat_map(|(place, layers)| {
             layers.iter().map(move |layer| {
@@ -32,15 +36,16 @@ impl<B: AsRef<[u8]>> Codec<B> for Windowed<B> {
     }
 
     fn read(header: &Header, scheme: Native, arrays: Vec<B>) -> Result<Self, FormatError> {
-        let [count, ticks, newest] = params(&header.params)?;
+        let ([count, ticks, newest], optimize) = params_and_optimize(header)?;
         let window = match (u32_param("generations", count)?, ticks) {
             (count, 0) => Window::last_keys(count),
             (count, ticks) => Window::span(ticks, count),
         };
         let got = format!("{} filters for a window of {window}", arrays.len());
         let generations = generations(header, scheme, arrays)?;
-        let filter = Windowed::from_parts(header_spec(header, scheme)?, window, newest, generations)
-            .ok_or_else(|| {
+        let spec = header_spec(header, scheme)?.with_optimize(optimize);
+        let filter =
+            Windowed::from_parts(spec, window, newest, generations).ok_or_else(|| {
                 let need = "1 to 1024 of at least a tick, and one more, all alike, keys and capacities that fit";
                 FormatError::field("generations", got, need)
             })?;
