@@ -1,15 +1,12 @@
 //! What the bits tell: fill, keys, and the false-positive rate as they stand.
 
 use crate::kernel::{Line, vectorized};
-use crate::sizing::{BlockedShape, Columns, LINE_BITS, collision_rate};
+use crate::sizing::{BlockedShape, Columns, LINE_BITS, ProbeRule, collision_rate};
 
 /// Bits in a column.
 const COLUMN_BITS: f64 = 64.0;
 /// Up to so many pairs of lines the rate is worked out for each first line with each second one.
 const PAIRS_TRIED: usize = 256;
-/// How often two keys of one line have all probes alike where probes are anywhere and at most eight:
-/// they come from 32 bits of the hash. With more than eight there is no such floor but that of the hash.
-const SAME_PROBES: f64 = 1.0 / 4_294_967_296.0;
 
 /// Sums over lines, which add up where an array is looked at in pieces.
 #[derive(Clone, Debug)]
@@ -59,15 +56,12 @@ impl Measured {
             }
         });
         let shape = self.shape;
-        let floor = if shape.probes_per_line <= 8 { SAME_PROBES } else { 0.0 };
         for (ones, lines) in (0u32..).zip(count).filter(|(_, lines)| *lines > 0) {
             let (lines, full) = (lines as f64, f64::from(ones) / LINE_BITS as f64);
             let probes = keys_of(f64::from(ones), LINE_BITS as f64);
             self.ones += u64::from(ones) * lines as u64;
             self.keys[0] += lines * probes / f64::from(shape.probes());
-            let keys_here = probes / f64::from(shape.probes_per_line);
-            let pass = full.powi(shape.probes_per_line as i32) + keys_here * floor;
-            self.pass[0] += lines * pass.min(1.0);
+            self.pass[0] += lines * full.powi(shape.probes_per_line as i32);
         }
     }
 
@@ -145,7 +139,10 @@ impl Measured {
                 mean(self.pass[0], lines / 2.0) * mean(self.pass[1], lines / 2.0)
             }),
         };
-        (by_bits + collision_rate(self.keys().round() as u64)).min(1.0)
+        match self.shape.rule {
+            ProbeRule::Scattered => by_bits,
+            ProbeRule::Columns => (by_bits + collision_rate(self.keys().round() as u64)).min(1.0),
+        }
     }
 }
 
