@@ -196,18 +196,13 @@ impl Spec {
 }
 
 /// Which layouts a filter of lines may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Layouts {
     /// Those of the first probe rule, chosen as ever: layers of old filters must stay alike.
+    #[default]
     Scattered,
     /// All there are.
     All(Optimize),
-}
-
-impl Default for Layouts {
-    fn default() -> Layouts {
-        Layouts::Scattered
-    }
 }
 
 /// Why no filter can have these parameters.

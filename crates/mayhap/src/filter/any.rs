@@ -41,6 +41,7 @@ macro_rules! define_any_filter {
         /// ```
         #[derive(Clone)]
         #[non_exhaustive]
+        #[allow(clippy::large_enum_variant, reason = "a cascade holds a blocked filter, whose kernel is beside its bits")]
         pub enum AnyFilter<B = AlignedBuf> {
             $(#[doc = $about] $Kind($crate::filter::$Kind<$($param,)* B>),)*
             $(#[cfg(feature = $feature)] #[doc = $copied_about] $Copied($crate::filter::$Copied),)*

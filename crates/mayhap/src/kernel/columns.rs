@@ -207,5 +207,5 @@ fn dispatch_fill<'a>(
     if super::detect::at_least(super::detect::Kernel::Neon) {
         return by_layout!(columns, neon::fill_partition(fill));
     }
-    by_layout!(columns, scalar::fill_partition(fill))
+    by_layout!(columns, scalar::fill_partition(fill));
 }

@@ -215,7 +215,7 @@ impl BlockedShape {
     pub(crate) fn is_odd(&self) -> bool {
         self.layout_of_columns().is_none_or(|columns| {
             let unit = columns.unit_lines();
-            self.lines % unit == 0 && (self.lines / unit) % 2 == 1
+            self.lines.is_multiple_of(unit) && !(self.lines / unit).is_multiple_of(2)
         })
     }
 

@@ -21,12 +21,14 @@ struct Kernel {
 macro_rules! kernel {
     ($name:literal, $module:path) => {{
         use $module as kernel;
-        // SAFETY: whoever asks for the kernel has found out that the machine has it; the tests give
-        // as many lines as the layout needs.
         Kernel {
             name: $name,
+            // SAFETY: whoever asks for the kernel has found out that the machine has it, and the tests
+            // give as many lines as the layout needs: so for the others.
             contains: |lines, columns, hash| unsafe { kernel::contains_hash(lines, columns, hash) },
+            // SAFETY: as above.
             insert: |lines, columns, hash| unsafe { kernel::insert_hash(lines, columns, hash) },
+            // SAFETY: as above.
             contains_batch: |lines, columns, hashes, answers| unsafe {
                 match columns {
                     Columns::OneLine => kernel::contains_batch::<ONE_LINE>(lines, hashes, answers),
@@ -38,6 +40,7 @@ macro_rules! kernel {
                     }
                 }
             },
+            // SAFETY: as above.
             insert_batch: |lines, columns, hashes, new| unsafe {
                 let report = |_, is_new| new.push(is_new);
                 match columns {
