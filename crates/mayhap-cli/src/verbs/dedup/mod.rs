@@ -69,7 +69,7 @@ are unchanged, and the state has no new lines.";
 #[command(after_long_help = manual::page(MANUAL, manual::FILTER_FILES))]
 pub struct Dedup {
     /// Probability of mistaking a new line for a repeat [default: 1e-6]
-    #[arg(short = 'p', long, alias = "rate", value_name = "DEFAULT_FPR", value_parser = numbers::rate)]
+    #[arg(short = 'p', long, alias = "rate", value_name = "RATE", value_parser = numbers::rate)]
     fpr: Option<f64>,
 
     /// Expected number of distinct lines. Without it files are read twice, first to count, and

@@ -318,7 +318,7 @@ impl Mark {
         let new = lists.mark(&owner, &ids)?;
         let expired = expired(&lists, &[(&owner, &ids)])?;
         if globals.json {
-            print::json(&json!({"ids": ids.len(), "new": new, "expired": expired}))?;
+            print::json(&json!({"ids": ids.len(), "new": new, "let_go": expired}))?;
         } else if !globals.quiet {
             print::out(&format!("{new}\n"))?;
             if expired > 0 {

@@ -156,7 +156,7 @@ pub fn expired(ids: u64, policy: &Policy) {
 pub fn totals(totals: &Totals, globals: &Globals) -> anyhow::Result<()> {
     let Totals { lines, new, expired: gone, policy } = totals;
     if globals.json {
-        return print::json(&json!({"lines": lines, "new": new, "expired": gone}));
+        return print::json(&json!({"lines": lines, "new": new, "let_go": gone}));
     }
     if globals.quiet {
         return Ok(());
