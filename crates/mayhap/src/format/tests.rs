@@ -311,15 +311,15 @@ fn lines_that_no_rule_has_are_refused_by_name() {
     }
     assert_eq!(opened(first, [4, 2, 5], 256), Ok(()));
     for (scheme, shape, bytes, said) in [
-        (second, [4, 1, 264], 256, "lines: 4, where an odd number"),
-        (second, [2, 2, 260], 128, "lines: 2, where an odd number"),
-        (second, [4, 2, 264], 256, "lines: 4, where twice an odd number"),
-        (second, [3, 2, 264], 192, "lines: 3, where twice an odd number"),
-        (second, [3, 1, 264], 256, "lines: 3 in 256 bytes"),
-        (second, [3, 1, 262], 192, "shape: 3 lines, 1 per key with 6 columns each"),
-        (second, [3, 4, 260], 192, "shape: 3 lines, 4 per key with 4 columns each"),
-        (second, [0, 1, 264], 0, "lines: 0, where an odd number"),
-        (first, [3, 1, 264], 192, "shape: 3 lines, 1 a key, 264 probes"),
+        (second, [4, 1, 264], 256, "lines is 4, it must be an odd number"),
+        (second, [2, 2, 260], 128, "lines is 2, it must be an odd number"),
+        (second, [4, 2, 264], 256, "lines is 4, it must be twice an odd number"),
+        (second, [3, 2, 264], 192, "lines is 3, it must be twice an odd number"),
+        (second, [3, 1, 264], 256, "lines is 3 in 256 bytes"),
+        (second, [3, 1, 262], 192, "shape is 3 lines, 1 per key with 6 columns each"),
+        (second, [3, 4, 260], 192, "shape is 3 lines, 4 per key with 4 columns each"),
+        (second, [0, 1, 264], 0, "lines is 0, it must be an odd number"),
+        (first, [3, 1, 264], 192, "shape is 3 lines, 1 a key, 264 probes"),
     ] {
         let error = opened(scheme, shape, bytes).unwrap_err();
         assert!(error.contains(said), "{shape:?}: {error}");
