@@ -5,6 +5,7 @@ use crate::budget::Budget;
 use crate::clock::now_ms;
 use crate::keys::KeyBuffer;
 use mayhap::kind::BuildMode;
+use mayhap::sizing::ScalableShape;
 use mayhap::window::Moment;
 use mayhap::{AnyFilter, Bitmap, Cascade, Hash, Kind, Scalable};
 use mayhap_foreign::Foreign;
@@ -334,5 +335,8 @@ fn check_layers(filter: &Scalable, more: u64, budget: Budget) -> Result<(), Chan
         return Ok(());
     }
     let next_bytes = filter.next_layer().map_or(0, |layer| layer.shape.bits() / 8);
-    check_memory(budget, filter.bytes().saturating_add(next_bytes), keys)
+    // Many keys take more than one layer.
+    let (spec, growth) = (filter.spec(), filter.growth());
+    let all = ScalableShape::new(spec.capacity(), spec.fpr(), growth).bits_at(keys) / 8;
+    check_memory(budget, filter.bytes().saturating_add(next_bytes).max(all), keys)
 }
