@@ -335,8 +335,16 @@ fn check_layers(filter: &Scalable, more: u64, budget: Budget) -> Result<(), Chan
         return Ok(());
     }
     let next_bytes = filter.next_layer().map_or(0, |layer| layer.shape.bits() / 8);
-    // Many keys take more than one layer.
-    let (spec, growth) = (filter.spec(), filter.growth());
-    let all = ScalableShape::new(spec.capacity(), spec.fpr(), growth).bits_at(keys) / 8;
-    check_memory(budget, filter.bytes().saturating_add(next_bytes).max(all), keys)
+    check_memory(budget, filter.bytes().saturating_add(next_bytes), keys)
+}
+
+/// The same for keys that are all to be new and take as many layers as they need; [`check_growth`] asks for
+/// the next one only.
+pub fn check_all_growth(filter: &AnyFilter, more: u64, budget: Budget) -> Result<(), ChangeError> {
+    if let AnyFilter::Scalable(filter) = filter {
+        let (spec, keys) = (filter.spec(), filter.keys().saturating_add(more));
+        let shape = ScalableShape::new(spec.capacity(), spec.fpr(), filter.growth());
+        check_memory(budget, filter.bytes().max(shape.bits_at(keys) / 8), keys)?;
+    }
+    check_growth(filter, more, budget)
 }

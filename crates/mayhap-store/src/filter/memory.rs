@@ -1,7 +1,7 @@
 //! A filter in memory: created empty, asked and changed key by key or in batches that tell what was new,
 //! copied, emptied, compared.
 
-use super::fill::{Pass, check_growth};
+use super::fill::{Pass, check_all_growth, check_growth};
 use super::{Body, BuildError, BuildSpec, ChangeError, Filter, KeySource, OpenOptions, Target};
 use crate::budget::Budget;
 use crate::clock::now_ms;
@@ -238,7 +238,7 @@ impl Filter {
             Body::Owned(filter) => match filter.kind() {
                 Kind::Cascade => Err(ChangeError::TwoLists),
                 kind if !kind.traits().inserts => Err(ChangeError::Static { kind }),
-                _ => check_growth(filter, more.unwrap_or(0), budget),
+                _ => check_all_growth(filter, more.unwrap_or(0), budget),
             },
             _ => Ok(()),
         }
